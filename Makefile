@@ -1,0 +1,57 @@
+# Two commands are enough: `make book` and `make test`. Both first make .venv, the project's own environment.
+# Every path is relative, so the folder may have spaces in its name.
+
+PY := .venv/bin/python
+READY := .venv/ready.stamp
+
+# A design or a simulation is many small products: one thread each, and processes side by side.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help book test check browser lab refresh lock bench bench-quick clean
+
+help:  ## list what can be made
+	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
+
+book: $(READY)  ## execute the notebooks and build the book in _build/html
+	@$(PY) -m speedbook build
+
+test: $(READY)  ## run the tests, and every notebook against its committed outputs
+	@$(PY) -m pytest -q -n 2 --dist loadscope --nbval tests notebooks
+
+check: $(READY)  ## ruff and mypy, then make test
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+	@$(MAKE) --no-print-directory test
+
+browser: $(READY)  ## open the built book in Chromium and look for faults (after make book)
+	@$(PY) -m pytest -q -m browser tests/browser
+
+lab: $(READY)  ## open the notebooks in JupyterLab
+	@$(PY) -m jupyter lab notebooks
+
+refresh: $(READY)  ## rewrite the committed notebooks and the ledger from fresh runs
+	@$(PY) -m speedbook build --refresh
+
+lock: $(READY)  ## renew requirements.txt after a change in pyproject.toml (all versions: make lock UPGRADE=1)
+	@$(PY) -m uv pip compile pyproject.toml --quiet --all-extras --universal --fork-strategy fewest \
+	  --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
+	  $(if $(UPGRADE),--upgrade) --output-file requirements.txt
+
+clean:  ## remove what was built (the environment in .venv stays)
+	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The environment: made anew when the lock changes, the project itself installed again when pyproject.toml does.
+.venv/lock.stamp: requirements.txt
+	@python=$$(sh tools/find-python "$(PYTHON)") && "$$python" -m venv --clear .venv
+	@echo "Installing the packages of requirements.txt into .venv: a minute or two, once."
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt \
+	  || { echo "make: the packages could not be installed (pip says why above); is a package index reachable?" >&2; exit 1; }
+	@touch $@
+
+$(READY): .venv/lock.stamp pyproject.toml
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
