@@ -1,0 +1,174 @@
+"""From a design, proportions of the rounds, to whole numbers of pulls."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib.checks import Counts, Floats, check_choice, check_count, check_finite
+
+__all__ = ["ceil_counts", "efficient_counts", "floor_counts", "round_design"]
+
+#: Slack in pulls: ``0.29 * 100`` is 28.999999999999996 in floats, and must still give 29 pulls.
+SLACK = 1e-9
+
+
+def floor_counts(weights: ArrayLike, rounds: int) -> Counts:
+    r"""Round down: :math:`T(a) = \lfloor n\, b(a) + 10^{-9} \rfloor`.
+
+    At most `rounds` pulls, and fewer than one pull a support point is lost. An action with
+    :math:`n\, b(a) < 1` is never pulled, so a small support point can vanish.
+
+    Parameters
+    ----------
+    weights : array-like, shape (..., A)
+        Designs b: non-negative, each summing to one.
+    rounds : int
+        Number of rounds n, at least 0.
+
+    Returns
+    -------
+    ndarray of int64, shape (..., A)
+        Numbers of pulls.
+
+    References
+    ----------
+    The paper, Algorithm 1, line 4.
+
+    Examples
+    --------
+    >>> floor_counts([0.29, 0.71], 100)
+    array([29, 71])
+    """
+    return np.floor(_targets(weights, rounds) + SLACK).astype(np.int64)
+
+
+def ceil_counts(weights: ArrayLike, rounds: int) -> Counts:
+    r"""Round up: :math:`T(a) = \lceil n\, b(a) - 10^{-9} \rceil`.
+
+    At least `rounds` pulls in all, overshooting by at most the number of support points minus
+    one. A weight below :math:`10^{-9}/n` counts as zero.
+
+    Parameters
+    ----------
+    weights : array-like, shape (..., A)
+        Designs b: non-negative, each summing to one.
+    rounds : int
+        Number of rounds n, at least 0.
+
+    Returns
+    -------
+    ndarray of int64, shape (..., A)
+        Numbers of pulls.
+
+    References
+    ----------
+    The paper, Proposition 5.
+
+    Examples
+    --------
+    >>> ceil_counts([0.29, 0.705, 0.005], 100)
+    array([29, 71,  1])
+    """
+    # The maximum turns the -0.0 of an empty weight into 0.
+    return np.maximum(np.ceil(_targets(weights, rounds) - SLACK), 0.0).astype(np.int64)
+
+
+def efficient_counts(weights: ArrayLike, rounds: int) -> Counts:
+    r"""Efficient apportionment: whole numbers that sum to n and keep :math:`\min T/b` largest.
+
+    With s support points, start from :math:`T(a) = \lceil (n - s/2)\, b(a) \rceil`. While the
+    total is below n, add a pull where :math:`T(a)/b(a)` is smallest; while it is above n, take
+    one where :math:`(T(a) - 1)/b(a)` is largest. Among all apportionments to n rounds the result
+    has the largest :math:`\min_a T(a) / (n\, b(a))`, a lower bound on its efficiency relative to
+    b for every criterion of optimal design. If n >= s, every support point is pulled.
+
+    Parameters
+    ----------
+    weights : array-like, shape (..., A)
+        Designs b: non-negative, each summing to one.
+    rounds : int
+        Number of rounds n, at least 0.
+
+    Returns
+    -------
+    ndarray of int64, shape (..., A)
+        Numbers of pulls; every row sums to `rounds` exactly.
+
+    Notes
+    -----
+    At most s steps a design, each of cost A, done for all designs at once.
+
+    References
+    ----------
+    F. Pukelsheim and S. Rieder, "Efficient rounding of approximate designs", Biometrika 79
+    (1992) 763-770.
+
+    Examples
+    --------
+    >>> efficient_counts([0.5, 0.3, 0.2], 7)
+    array([3, 2, 2])
+    """
+    b = _check_designs(weights)
+    n = check_count("rounds", rounds, 0)
+    designs = b.reshape(-1, b.shape[-1])
+    divisor = np.where(designs > 0, designs, 1.0)
+    multiplier = n - np.count_nonzero(designs, axis=1, keepdims=True) / 2
+    first = (designs > 0) & (multiplier > 0)
+    counts = np.maximum(np.ceil(multiplier * designs - SLACK), first.astype(float))
+    missing = n - counts.sum(axis=1)
+    while missing.any():
+        short, over = np.flatnonzero(missing > 0), np.flatnonzero(missing < 0)
+        add = np.where(designs[short] > 0, counts[short] / divisor[short], np.inf).argmin(axis=1)
+        counts[short, add] += 1
+        spare = np.where(counts[over] > 0, (counts[over] - 1) / divisor[over], -np.inf)
+        counts[over, spare.argmax(axis=1)] -= 1
+        missing -= np.sign(missing)
+    return counts.astype(np.int64).reshape(b.shape)
+
+
+_RULES = {"floor": floor_counts, "ceil": ceil_counts, "efficient": efficient_counts}
+
+
+def round_design(weights: ArrayLike, rounds: int, rule: str = "floor") -> Counts:
+    """Turn designs into numbers of pulls by the named rule.
+
+    Parameters
+    ----------
+    weights : array-like, shape (..., A)
+        Designs b: non-negative, each summing to one.
+    rounds : int
+        Number of rounds n, at least 0.
+    rule : {"floor", "ceil", "efficient"}
+        See :func:`floor_counts`, :func:`ceil_counts` and :func:`efficient_counts`.
+
+    Returns
+    -------
+    ndarray of int64, shape (..., A)
+        Numbers of pulls.
+
+    Examples
+    --------
+    >>> round_design([0.55, 0.45], 10, rule="efficient")
+    array([5, 5])
+    """
+    return _RULES[check_choice("rule", rule, tuple(_RULES))](weights, rounds)
+
+
+def _targets(weights: ArrayLike, rounds: int) -> Floats:
+    return check_count("rounds", rounds, 0) * _check_designs(weights)
+
+
+def _check_designs(weights: ArrayLike) -> Floats:
+    """Return designs of shape (..., A): non-negative, each summing to one."""
+    b = check_finite("weights", weights)
+    if b.ndim < 1 or b.shape[-1] < 1:
+        raise ValueError(f"weights: expected shape (..., A) with A >= 1; got {b.shape}")
+    if np.any(b < 0):
+        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
+    miss = np.abs(b.sum(axis=-1) - 1.0).max(initial=0.0)
+    if miss > 1e-8:
+        raise ValueError(
+            f"weights: each design must sum to 1 within 1e-8; one misses by {miss:.3g}"
+        )
+    return b
