@@ -1,0 +1,58 @@
+"""SPEED and optimal designs for policy evaluation in linear heteroscedastic bandits.
+
+The names below are the library's public surface; each module is one idea and says so in its first
+line.
+"""
+
+from speedlib.bandit import LinearBandit
+from speedlib.covariance import CovarianceEstimate, estimate_covariance
+from speedlib.designs import (
+    Design,
+    DesignWarning,
+    design_efficiency,
+    information_matrix,
+    optimal_design,
+    pe_loss,
+    target_direction,
+)
+from speedlib.environments import Environment, fit_environment, one_hot, unit_ball
+from speedlib.estimators import ValueEstimate, least_squares, policy_value
+from speedlib.rewards import Rewards
+from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
+from speedlib.simulation import MSECurves, mse_curve
+from speedlib.strategies import SPEED, OnPolicy, Oracle
+from speedlib.trials import Strategy, Trial
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "SPEED",
+    "CovarianceEstimate",
+    "Design",
+    "DesignWarning",
+    "Environment",
+    "LinearBandit",
+    "MSECurves",
+    "OnPolicy",
+    "Oracle",
+    "Rewards",
+    "Strategy",
+    "Trial",
+    "ValueEstimate",
+    "ceil_counts",
+    "design_efficiency",
+    "efficient_counts",
+    "estimate_covariance",
+    "fit_environment",
+    "floor_counts",
+    "information_matrix",
+    "least_squares",
+    "mse_curve",
+    "one_hot",
+    "optimal_design",
+    "pe_loss",
+    "policy_value",
+    "round_design",
+    "target_direction",
+    "unit_ball",
+]

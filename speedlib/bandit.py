@@ -1,0 +1,230 @@
+"""The linear heteroscedastic bandit: what an action returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib.checks import (
+    Counts,
+    Floats,
+    check_choice,
+    check_counts,
+    check_features,
+    check_policy,
+    check_psd,
+    check_variances,
+    check_vector,
+)
+from speedlib.rewards import Rewards
+
+#: Noise laws by name, with kappa = Var(eta^2) / sigma^4: how noisy squared residuals are.
+NOISE_LAWS: dict[str, float] = {
+    "gaussian": 2.0,
+    "uniform": 0.8,
+    "rademacher": 0.0,
+    "laplace": 5.0,
+    "student": 8.0,
+}
+
+#: Degrees of freedom of the "student" law: the smallest whole number with a fourth moment.
+STUDENT_DF = 5
+
+#: Single rewards held in memory at once when a law has no short cut.
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True)
+class LinearBandit:
+    r"""A bandit whose means are linear and whose variances are quadratic in the features.
+
+    Pulling action a returns
+
+    .. math:: r = x(a)^\top \theta_* + \eta, \qquad \mathbb E\,\eta = 0, \qquad
+              \operatorname{Var} \eta = \sigma^2(a) = x(a)^\top \Sigma_* x(a).
+
+    Parameters
+    ----------
+    features : array, shape (A, d)
+        One row x(a) per action; finite.
+    theta : array, shape (d,)
+        The reward parameter; the mean reward of action a is ``features[a] @ theta``.
+    Sigma : array, shape (d, d), optional
+        The variance parameter: symmetric positive semidefinite, possibly singular.
+    variances : array, shape (A,), optional
+        The variances themselves, at least 0, for a bandit that no `Sigma` describes. Exactly one
+        of `Sigma` and `variances` must be given.
+    noise : {"gaussian", "uniform", "rademacher", "laplace", "student"}
+        The law of :math:`\eta`, always scaled to variance :math:`\sigma^2(a)`. ``"student"`` has
+        five degrees of freedom.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit, an entry is not finite, `Sigma` is not positive semidefinite or a
+        variance is negative.
+
+    Notes
+    -----
+    The model is that of Section 2 of the paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bandit = LinearBandit(features=np.eye(2), theta=[1.0, 0.0], Sigma=np.diag([0.05, 0.35]))
+    >>> bandit.means.tolist(), bandit.variances.tolist()
+    ([1.0, 0.0], [0.05, 0.35])
+    >>> bandit.value([0.8, 0.2])
+    0.8
+    """
+
+    features: Floats
+    theta: Floats
+    Sigma: Floats | None = None
+    variances: Floats = None  # type: ignore[assignment]  # filled in from Sigma
+    noise: str = "gaussian"
+
+    def __post_init__(self) -> None:
+        features = check_features(self.features)
+        n_actions, d = features.shape
+        if (self.Sigma is None) == (self.variances is None):
+            raise ValueError("LinearBandit: give exactly one of Sigma and variances")
+        Sigma = None if self.Sigma is None else check_psd("Sigma", self.Sigma, d)
+        if Sigma is None:
+            variances = check_variances(self.variances, n_actions, allow_zero=True)
+        else:
+            # Rounding can push the variance of an action in the null space of Sigma below zero.
+            variances = np.maximum(quadratic_form(features, Sigma), 0.0)
+        check_choice("noise", self.noise, tuple(NOISE_LAWS))
+        fields = {
+            "features": features,
+            "theta": check_vector("theta", self.theta, d),
+            "Sigma": Sigma,
+            "variances": variances,
+        }
+        for name, value in fields.items():
+            if value is not None:
+                value = value.copy()
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions A."""
+        return int(self.features.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Dimension of the features."""
+        return int(self.features.shape[1])
+
+    @property
+    def means(self) -> Floats:
+        """Mean reward of each action, shape (A,)."""
+        return self.features @ self.theta
+
+    @property
+    def kappa(self) -> float:
+        r"""Relative variance of the squared noise, :math:`\operatorname{Var}\eta^2/\sigma^4`."""
+        return NOISE_LAWS[self.noise]
+
+    def value(self, policy: ArrayLike) -> float:
+        r"""Return the value of a policy, :math:`v(\pi) = \sum_a \pi(a)\, x(a)^\top\theta_*`."""
+        return float(check_policy(policy, self.n_actions) @ self.means)
+
+    def pull(self, counts: ArrayLike, rng: np.random.Generator) -> Rewards:
+        r"""Pull every action a given number of times and summarise the rewards.
+
+        Parameters
+        ----------
+        counts : array of int, shape (..., A)
+            Number of pulls; leading axes are independent replications.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        Rewards
+            Counts, means and scatters of shape (..., A), distributed exactly as if each reward had
+            been drawn by itself.
+
+        Notes
+        -----
+        Gaussian rewards cost O(A) whatever the counts, since
+        :math:`\bar r \sim N(\mu, \sigma^2/T)` and :math:`S \sim \sigma^2\chi^2_{T-1}` are
+        independent; Rademacher noise needs one binomial per action. The other laws are drawn
+        reward by reward, O(sum of counts).
+        """
+        counts = check_counts(counts, self.n_actions)
+        if self.noise == "gaussian":
+            mean, scatter = _gaussian_statistics(counts, rng)
+        elif self.noise == "rademacher":
+            mean, scatter = _rademacher_statistics(counts, rng)
+        else:
+            mean, scatter = _drawn_statistics(counts, self.noise, rng)
+        means = np.where(counts > 0, self.means + np.sqrt(self.variances) * mean, 0.0)
+        return Rewards(counts, means, self.variances * scatter)
+
+    def pull_each(self, actions: ArrayLike, rng: np.random.Generator) -> Floats:
+        """Pull a sequence of actions one by one and return every single reward, shape (n,).
+
+        The slow and obvious simulator: `pull` is tested against it.
+        """
+        index = np.asarray(actions, dtype=np.int64)
+        eta = standard_noise(self.noise, index.size, rng)
+        return np.asarray(self.means[index] + np.sqrt(self.variances[index]) * eta)
+
+
+def quadratic_form(features: Floats, matrix: Floats) -> Floats:
+    r"""Return :math:`x(a)^\top S x(a)` for every row a, shape (..., A); S has shape (..., d, d)."""
+    return np.asarray(np.einsum("ai,...ij,aj->...a", features, matrix, features, optimize=True))
+
+
+def standard_noise(law: str, size: int, rng: np.random.Generator) -> Floats:
+    """Draw noise of mean 0 and variance 1 from a law of `NOISE_LAWS`, shape (size,)."""
+    check_choice("noise", law, tuple(NOISE_LAWS))
+    if law == "gaussian":
+        return rng.standard_normal(size)
+    if law == "uniform":
+        return rng.uniform(-np.sqrt(3.0), np.sqrt(3.0), size)
+    if law == "rademacher":
+        return rng.choice(np.array([-1.0, 1.0]), size)
+    if law == "laplace":
+        return rng.laplace(0.0, np.sqrt(0.5), size)
+    scale = float(np.sqrt((STUDENT_DF - 2) / STUDENT_DF))
+    return np.asarray(scale * rng.standard_t(STUDENT_DF, size))
+
+
+def _gaussian_statistics(counts: Counts, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    mean = rng.standard_normal(counts.shape) / np.sqrt(np.maximum(counts, 1))
+    freedom = np.maximum(counts - 1, 0)
+    # A chi-squared variable is twice a gamma variable of half the freedom, and gamma allows 0.
+    return mean, 2.0 * rng.standard_gamma(freedom / 2.0)
+
+
+def _rademacher_statistics(counts: Counts, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    mean = (2.0 * rng.binomial(counts, 0.5) - counts) / np.maximum(counts, 1)
+    return mean, counts * (1.0 - mean**2)
+
+
+def _drawn_statistics(counts: Counts, law: str, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    flat = counts.ravel()
+    mean, scatter = np.zeros(flat.size), np.zeros(flat.size)
+    # Cells are cut into runs of about _CHUNK rewards, so that memory stays bounded.
+    run = np.cumsum(flat) // _CHUNK
+    for start, stop in _runs(run):
+        cells = np.repeat(np.arange(stop - start), flat[start:stop])
+        eta = standard_noise(law, cells.size, rng)
+        pulled = np.maximum(flat[start:stop], 1)
+        part = np.bincount(cells, weights=eta, minlength=stop - start) / pulled
+        squares = (eta - part[cells]) ** 2
+        mean[start:stop] = part
+        scatter[start:stop] = np.bincount(cells, weights=squares, minlength=stop - start)
+    return mean.reshape(counts.shape), scatter.reshape(counts.shape)
+
+
+def _runs(labels: Counts) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(labels)) + 1
+    return list(zip([0, *edges.tolist()], [*edges.tolist(), labels.size], strict=True))

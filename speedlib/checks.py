@@ -1,0 +1,154 @@
+"""Input checks: every complaint names the argument, the offending value and the rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+#: How far the entries of a policy may miss the sum 1.
+POLICY_TOLERANCE = 1e-8
+
+
+def check_finite(name: str, values: ArrayLike) -> Floats:
+    """Return `values` as a contiguous float64 array, or say why they are not finite numbers."""
+    try:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name}: expected an array of real numbers; {error}") from error
+    if not np.all(np.isfinite(array)):
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name}: every entry must be finite; got {array[place]} at index {place}")
+    return array
+
+
+def check_features(features: ArrayLike) -> Floats:
+    """Return the features as a finite float64 array of shape (A, d) with A, d >= 1."""
+    array = check_finite("features", features)
+    if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] < 1:
+        raise ValueError(
+            "features: expected shape (A, d), one row per action, with A >= 1 and d >= 1; "
+            f"got shape {np.shape(features)}"
+        )
+    return array
+
+
+def check_policy(policy: ArrayLike, n_actions: int, name: str = "policy") -> Floats:
+    """Return a probability vector of shape (A,): entries in [0, 1] that sum to 1 within 1e-8."""
+    array = check_finite(name, policy)
+    if array.shape != (n_actions,):
+        raise ValueError(
+            f"{name}: expected one probability per action, shape ({n_actions},); "
+            f"got shape {array.shape}"
+        )
+    if np.any(array < 0):
+        action = int(np.argmin(array))
+        raise ValueError(
+            f"{name}: entries must be at least 0; got {array[action]:g} for action {action}"
+        )
+    total = float(array.sum())
+    if abs(total - 1.0) > POLICY_TOLERANCE:
+        raise ValueError(
+            f"{name}: entries must sum to 1 within {POLICY_TOLERANCE:g}; got sum {total:.12g}"
+        )
+    return array
+
+
+def check_variances(
+    variances: ArrayLike, n_actions: int, *, allow_zero: bool = False, batch: bool = False
+) -> Floats:
+    """Return variances of shape (A,), or (..., A) with `batch`, positive (or at least 0)."""
+    array = check_finite("variances", variances)
+    if array.shape[-1:] != (n_actions,) or (array.ndim != 1 and not batch):
+        raise ValueError(
+            f"variances: expected one variance per action, shape ({n_actions},); "
+            f"got shape {array.shape}"
+        )
+    if np.any(array < 0 if allow_zero else array <= 0):
+        place = tuple(int(i) for i in np.unravel_index(np.argmin(array), array.shape))
+        rule = "at least 0" if allow_zero else "greater than 0"
+        raise ValueError(f"variances: must be {rule}; got {array[place]:g} at index {place}")
+    return array
+
+
+def check_vector(name: str, vector: ArrayLike, length: int) -> Floats:
+    """Return a finite vector of the given length."""
+    array = check_finite(name, vector)
+    if array.shape != (length,):
+        raise ValueError(f"{name}: expected shape ({length},); got shape {array.shape}")
+    return array
+
+
+def check_direction(direction: ArrayLike, d: int) -> Floats:
+    """Return the vector c whose inner product with theta is to be estimated, shape (d,)."""
+    return check_vector("direction", direction, d)
+
+
+def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
+    """Return a symmetric positive semidefinite matrix of shape (d, d)."""
+    array = check_finite(name, matrix)
+    if array.shape != (d, d):
+        raise ValueError(f"{name}: expected shape ({d}, {d}); got shape {array.shape}")
+    scale = float(np.abs(array).max(initial=0.0))
+    if np.abs(array - array.T).max(initial=0.0) > 1e-10 * scale:
+        raise ValueError(f"{name}: must be symmetric; it differs from its transpose")
+    array = (array + array.T) / 2
+    smallest = float(np.linalg.eigvalsh(array)[0])
+    if smallest < -1e-10 * scale:
+        raise ValueError(
+            f"{name}: must be positive semidefinite; its smallest eigenvalue is {smallest:.3g}"
+        )
+    return array
+
+
+def check_count(name: str, value: Any, minimum: int) -> int:
+    """Return a whole number that is at least `minimum`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name}: expected a whole number; got {value!r}")
+    if value < minimum:
+        raise ValueError(f"{name}: must be at least {minimum}; got {value}")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the named choices."""
+    if value not in choices:
+        allowed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}: must be one of {allowed}; got {value!r}")
+    return str(value)
+
+
+def check_counts(counts: ArrayLike, n_actions: int) -> Counts:
+    """Return whole, non-negative numbers of pulls of shape (..., A)."""
+    array = np.asarray(counts)
+    if array.dtype.kind not in "iu":
+        as_float = check_finite("counts", counts)
+        if np.any(as_float != np.rint(as_float)):
+            raise ValueError("counts: numbers of pulls must be whole numbers")
+        array = as_float
+    if array.shape[-1:] != (n_actions,):
+        raise ValueError(
+            f"counts: expected one count per action, shape (..., {n_actions}); "
+            f"got shape {array.shape}"
+        )
+    if np.any(array < 0):
+        raise ValueError(f"counts: numbers of pulls must be at least 0; got {array.min()}")
+    return array.astype(np.int64)
+
+
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return a Generator from a Generator, a SeedSequence or a whole-number seed."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, np.random.SeedSequence):
+        return np.random.default_rng(rng)
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
+        return np.random.default_rng(check_count("seed", rng, 0))
+    raise TypeError(
+        f"rng: pass a numpy Generator, a SeedSequence or a seed (a whole number); got {rng!r}"
+    )

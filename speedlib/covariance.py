@@ -1,0 +1,279 @@
+"""Estimating the variance parameter from squared residuals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib.bandit import quadratic_form
+from speedlib.checks import Counts, Flags, Floats, check_choice, check_features
+from speedlib.estimators import least_squares
+from speedlib.rewards import Rewards
+
+#: Names of the covariance estimates.
+COVARIANCE_ESTIMATES = ("lstsq", "psd")
+
+#: Singular values of the quadratic design below this share of the largest count as zero.
+QUADRATIC_RANK_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class CovarianceEstimate:
+    r"""An estimate of :math:`\Sigma_*`; leading axes hold replications.
+
+    Parameters
+    ----------
+    Sigma : array, shape (..., d, d)
+        The estimate. Symmetric; under ``"lstsq"`` it may be indefinite.
+    variances : array, shape (..., A)
+        :math:`x(a)^\top\hat\Sigma x(a)` as estimated, possibly not positive.
+    rank : array of int, shape (...,)
+        Rank of the quadratic design: how many of the d(d+1)/2 unknowns the data determine.
+    mean_square : array, shape (...,)
+        Mean squared residual, the scale of the variances.
+    optimality : array, shape (...,)
+        Relative violation of the optimality conditions (0 for ``"lstsq"``): see `fit_psd`.
+    """
+
+    Sigma: Floats
+    variances: Floats
+    rank: Counts
+    mean_square: Floats
+    optimality: Floats
+
+    @property
+    def identified(self) -> Flags:
+        """Whether every entry of the variance parameter is determined, shape (...,)."""
+        d = self.Sigma.shape[-1]
+        return np.asarray(self.rank == d * (d + 1) // 2)
+
+    def floored(self, floor: float) -> Floats:
+        """Return the variances raised to at least `floor` times the mean squared residual.
+
+        An unconstrained estimate can be indefinite; a variance must be positive to be used. Where
+        all residuals vanish, all variances become 1e-24.
+        """
+        if not 0 < floor < np.inf:
+            raise ValueError(f"floor: must be positive and finite; got {floor}")
+        smallest = np.maximum(floor * self.mean_square, 1e-24)
+        return np.maximum(self.variances, smallest[..., None])
+
+
+def quadratic_features(features: ArrayLike) -> Floats:
+    r"""Return :math:`\varphi(a)=\operatorname{svec}(x(a)x(a)^\top)`, shape (..., d(d+1)/2).
+
+    Off-diagonal products carry a factor :math:`\sqrt2`, so that
+    :math:`\varphi(a)^\top\operatorname{svec}(S) = x(a)^\top S x(a)` and the Euclidean norm of
+    svec(S) is the Frobenius norm of S.
+    """
+    array = np.asarray(features, dtype=np.float64)
+    rows, columns = np.triu_indices(array.shape[-1])
+    factor = np.where(rows == columns, 1.0, np.sqrt(2.0))
+    return np.asarray(array[..., rows] * array[..., columns] * factor)
+
+
+def svec_to_matrix(vector: Floats, d: int) -> Floats:
+    """Return the symmetric matrices, shape (..., d, d), of vectors of shape (..., d(d+1)/2)."""
+    rows, columns = np.triu_indices(d)
+    factor = np.where(rows == columns, 1.0, np.sqrt(0.5))
+    matrix = np.zeros((*vector.shape[:-1], d, d))
+    matrix[..., rows, columns] = vector * factor
+    matrix[..., columns, rows] = vector * factor
+    return matrix
+
+
+def squared_residuals(rewards: Rewards, features: Floats, theta: Floats) -> Floats:
+    r"""Return the mean squared residual of each action, shape (..., A).
+
+    .. math:: q(a) = \frac1{T(a)}\sum_i \bigl(R_i(a) - x(a)^\top\theta\bigr)^2
+                   = \frac{S(a)}{T(a)} + \bigl(\bar r(a) - x(a)^\top\theta\bigr)^2
+    """
+    within = rewards.scatters / np.maximum(rewards.counts, 1)
+    between = (rewards.means - theta @ features.T) ** 2
+    return np.where(rewards.counts > 0, within + between, 0.0)
+
+
+def estimate_covariance(
+    rewards: Rewards, features: ArrayLike, method: str = "lstsq"
+) -> CovarianceEstimate:
+    r"""Estimate :math:`\Sigma_*` from squared residuals of ordinary least squares.
+
+    .. math:: \hat\Sigma = \arg\min_S \sum_t \bigl[x(a_t)^\top S x(a_t)
+              - (r_t - x(a_t)^\top\hat\theta)^2\bigr]^2
+
+    Parameters
+    ----------
+    rewards : Rewards
+        Exploration data of shape (..., A); leading axes are replications.
+    features : array, shape (A, d)
+    method : {"lstsq", "psd"}
+        ``"lstsq"``: over all symmetric matrices, as the paper prints it; of several minimisers the
+        one of least Frobenius norm. ``"psd"``: over the positive semidefinite matrices.
+
+    Returns
+    -------
+    CovarianceEstimate
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown or a replication holds no rewards.
+
+    Notes
+    -----
+    The sum over rounds depends on the data only through T(a) and q(a), so that the cost does not
+    grow with the number of rounds. Equation (6) of the paper (file regret.tex), where the minimum
+    over all matrices is printed; it leaves open which minimiser is meant when there are many.
+    """
+    check_choice("covariance", method, COVARIANCE_ESTIMATES)
+    features = check_features(features)
+    if np.any(rewards.rounds == 0):
+        raise ValueError("rewards: a covariance estimate needs at least one reward")
+    theta = least_squares(rewards, features)
+    squares = squared_residuals(rewards, features, theta)
+    points, root, target = _explored(rewards.counts, features, squares)
+    vector, rank = _minimum_norm(points, root, target)
+    d = features.shape[1]
+    Sigma = svec_to_matrix(vector, d)
+    optimality = np.zeros(Sigma.shape[:-2])
+    if method == "psd":
+        Sigma, optimality = fit_psd(points, root, target, start=Sigma)
+    mean_square = np.sum(rewards.counts * squares, axis=-1) / rewards.rounds
+    return CovarianceEstimate(
+        Sigma, quadratic_form(features, Sigma), rank, np.asarray(mean_square), optimality
+    )
+
+
+def _explored(counts: Counts, features: Floats, squares: Floats) -> tuple[Floats, Floats, Floats]:
+    """Gather the explored actions: points (..., k, d), root weights and targets (..., k)."""
+    k = int(np.max(np.sum(counts > 0, axis=-1)))
+    index = np.argsort(counts == 0, axis=-1, kind="stable")[..., :k]
+    root = np.sqrt(np.take_along_axis(counts, index, axis=-1))
+    # Weights of total one keep the least-squares objective in units of variance squared.
+    root = root / np.linalg.norm(root, axis=-1, keepdims=True)
+    return features[index], root, np.take_along_axis(squares, index, axis=-1)
+
+
+def _minimum_norm(points: Floats, root: Floats, target: Floats) -> tuple[Floats, Counts]:
+    """Solve the weighted quadratic regression with least norm; return svec and rank."""
+    design = quadratic_features(points) * root[..., None]
+    left, values, right = np.linalg.svd(design, full_matrices=False)
+    kept = values > QUADRATIC_RANK_TOLERANCE * values[..., :1]
+    inverse = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
+    rotated = np.einsum("...km,...k->...m", left, root * target) * inverse
+    return np.einsum("...m,...mj->...j", rotated, right), kept.sum(axis=-1)
+
+
+def fit_psd(
+    points: Floats,
+    root: Floats,
+    target: Floats,
+    *,
+    start: Floats,
+    tolerance: float = 1e-8,
+    max_iterations: int = 5000,
+) -> tuple[Floats, Floats]:
+    r"""Minimise the weighted quadratic regression over positive semidefinite matrices.
+
+    .. math:: \min_{S \succeq 0} \; f(S) = \tfrac12\sum_k \rho_k^2
+              \bigl(x_k^\top S x_k - q_k\bigr)^2
+
+    Parameters
+    ----------
+    points : array, shape (..., k, d)
+        Explored feature vectors of each replication.
+    root, target : array, shape (..., k)
+        Square roots of the weights :math:`\rho_k^2` (of total 1), and the targets :math:`q_k`.
+    start : array, shape (..., d, d)
+        Starting point; returned as it is where it is already positive semidefinite and optimal.
+    tolerance : float
+        Largest accepted violation of the optimality conditions.
+    max_iterations : int
+        Accelerated projected-gradient steps before giving up.
+
+    Returns
+    -------
+    Sigma : array, shape (..., d, d)
+        The minimiser (one of them, where the data determine it only in part).
+    optimality : array, shape (...,)
+        With gradient G in whitened coordinates and :math:`q^2 = \sum\rho_k^2q_k^2`:
+        :math:`\max(-\lambda_{\min}(G), |\langle G, S\rangle| / q) / q`, which vanishes exactly at
+        a minimiser. Larger than `tolerance` only if the steps ran out.
+
+    Notes
+    -----
+    Coordinates are whitened so that the weighted second moment of the points is the identity; the
+    cone is invariant under that congruence and the problem becomes well conditioned. Each step
+    costs O(k d^2 + d^3) per replication; replications leave the iteration as they converge.
+    """
+    shape, d = start.shape[:-2], start.shape[-1]
+    points, start = points.reshape(-1, *points.shape[-2:]), start.reshape(-1, d, d)
+    root, target = root.reshape(len(start), -1), target.reshape(len(start), -1)
+    white, back = _whitening(points * root[..., None])
+    size = np.sqrt(np.sum((root * target) ** 2, axis=-1))
+    size = np.where(size > 0, size, 1.0)
+    scaled = target / size[:, None]
+    # Sigma = W S W with W the inverse square root of the second moment, hence S = B Sigma B.
+    S = _project(back @ (start / size[:, None, None]) @ back)
+    optimality = _accelerate(points @ white, root, scaled, S, tolerance, max_iterations)
+    Sigma = white @ S @ white * size[:, None, None]
+    return Sigma.reshape(*shape, d, d), optimality.reshape(shape)
+
+
+def _whitening(rows: Floats) -> tuple[Floats, Floats]:
+    moment = np.swapaxes(rows, -1, -2) @ rows
+    values, vectors = np.linalg.eigh(moment)
+    kept = values > 1e-12 * values[..., -1:]
+    root = np.sqrt(np.where(kept, values, 0.0))
+    inverse = np.where(kept, 1.0, 0.0) / np.where(kept, root, 1.0)
+    turned = np.swapaxes(vectors, -1, -2)
+    return (vectors * inverse[..., None, :]) @ turned, (vectors * root[..., None, :]) @ turned
+
+
+def _project(S: Floats) -> Floats:
+    values, vectors = np.linalg.eigh((S + np.swapaxes(S, -1, -2)) / 2)
+    return np.asarray(
+        (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    )
+
+
+def _gradient(points: Floats, weight: Floats, target: Floats, S: Floats) -> Floats:
+    miss = np.einsum("rki,rij,rkj->rk", points, S, points, optimize=True) - target
+    return np.asarray(np.swapaxes(points, -1, -2) @ ((weight * miss)[..., None] * points))
+
+
+def _accelerate(
+    points: Floats, root: Floats, target: Floats, S: Floats, tolerance: float, max_iterations: int
+) -> Floats:
+    """Run accelerated projected gradient in place on S; return the optimality measure."""
+    optimality = np.full(len(S), np.inf)
+    active = np.arange(len(S))
+    weight = root**2
+    design = quadratic_features(points) * root[..., None]
+    step = 1.0 / np.maximum(np.linalg.norm(design, ord=2, axis=(-2, -1)) ** 2, 1e-300)
+    ahead, momentum = S.copy(), np.ones(len(S))
+    for iteration in range(max_iterations + 1):
+        x, w, q = points[active], weight[active], target[active]
+        if iteration % 10 == 0:
+            slope = _gradient(x, w, q, S[active])
+            slack = np.abs(np.einsum("rij,rij->r", slope, S[active]))
+            optimality[active] = np.maximum(-np.linalg.eigvalsh(slope)[:, 0], slack)
+            open_ = optimality[active] > tolerance
+            active = active[open_]
+            if active.size == 0:
+                break
+            x, w, q = x[open_], w[open_], q[open_]
+        if iteration == max_iterations:
+            break
+        slope = _gradient(x, w, q, ahead[active])
+        new = _project(ahead[active] - step[active, None, None] * slope)
+        change = new - S[active]
+        # Restart the momentum where it points uphill.
+        uphill = np.einsum("rij,rij->r", ahead[active] - new, change) > 0
+        old = np.where(uphill, 1.0, momentum[active])
+        fresh = (1.0 + np.sqrt(1.0 + 4.0 * old**2)) / 2.0
+        ahead[active] = new + (np.where(uphill, 0.0, (old - 1.0) / fresh))[:, None, None] * change
+        S[active], momentum[active] = new, fresh
+    return optimality

@@ -1,0 +1,217 @@
+"""Least squares for the reward parameter, and the value of a policy with its standard error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib.checks import (
+    Counts,
+    Flags,
+    Floats,
+    check_counts,
+    check_direction,
+    check_features,
+    check_variances,
+)
+from speedlib.rewards import Rewards
+
+#: Eigenvalues of an equilibrated information matrix below this share of the largest count as 0.
+RANK_TOLERANCE = 1e-11
+
+#: A direction counts as estimable when this share of its norm or less is left unexplained.
+ESTIMABLE_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class ValueEstimate:
+    """An estimate of a policy's value; scalars, or arrays over replications.
+
+    Parameters
+    ----------
+    value : array, shape (...,)
+        The estimate of the value, in units of reward.
+    standard_error : array, shape (...,)
+        Its standard error under the variances used, in units of reward.
+    estimable : array of bool, shape (...,)
+        Whether the sampled actions determine the value at all. Where they do not, `value` comes
+        from a generalised inverse, is biased, and `standard_error` is infinite.
+    """
+
+    value: Floats
+    standard_error: Floats
+    estimable: Flags
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the normal confidence interval of the given level, 0 < level < 1."""
+        if not 0 < level < 1:
+            raise ValueError(f"level: must lie strictly between 0 and 1; got {level}")
+        half = NormalDist().inv_cdf((1 + level) / 2) * self.standard_error
+        return self.value - half, self.value + half
+
+    def __repr__(self) -> str:
+        if np.ndim(self.value):
+            return f"ValueEstimate({np.size(self.value)} replications)"
+        low, high = self.interval()
+        return (
+            f"ValueEstimate(value={float(self.value):.6g}, "
+            f"standard_error={float(self.standard_error):.3g}, "
+            f"95% interval=({float(low):.6g}, {float(high):.6g}))"
+        )
+
+
+def generalised_inverse(matrix: ArrayLike) -> Floats:
+    """Return a symmetric reflexive generalised inverse of PSD matrices, shape (..., d, d).
+
+    The matrix is first scaled to a unit diagonal, so that features in different units do not look
+    rank deficient; eigenvalues below 1e-11 of the largest then count as zero. Cost O(d^3) each.
+    """
+    matrix = np.asarray(matrix, dtype=np.float64)
+    diagonal = np.einsum("...ii->...i", matrix)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(matrix / (scale[..., :, None] * scale[..., None, :]))
+    kept = values > RANK_TOLERANCE * np.maximum(values[..., -1:], np.finfo(float).tiny)
+    inverse_values = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
+    vectors = vectors / scale[..., :, None]
+    return np.asarray((vectors * inverse_values[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+
+
+def value_coefficients(
+    counts: ArrayLike, features: ArrayLike, variances: ArrayLike, direction: ArrayLike
+) -> Floats:
+    r"""Return the coefficients with which weighted least squares combines the mean rewards.
+
+    With weights :math:`T(a)/\sigma^2(a)` and :math:`M = \sum_a T(a)\,x(a)x(a)^\top/\sigma^2(a)`,
+
+    .. math:: c^\top\hat\theta = \sum_a \ell_a\, \bar r(a), \qquad
+              \ell_a = \frac{T(a)}{\sigma^2(a)}\, x(a)^\top M^{-} c .
+
+    Parameters
+    ----------
+    counts : array of int, shape (..., A)
+        Pulls of each action.
+    features : array, shape (A, d)
+    variances : array, shape (..., A)
+        Positive variances to weight by; all ones gives ordinary least squares.
+    direction : array, shape (d,)
+        The vector c; for a policy, the sum of policy-weighted features.
+
+    Returns
+    -------
+    array, shape (..., A)
+        Zero for actions that were not pulled.
+
+    Notes
+    -----
+    Cost O(A d^2 + d^3) per replication.
+    """
+    features = check_features(features)
+    counts = check_counts(counts, len(features))
+    variances = check_variances(variances, len(features), batch=True)
+    direction = check_direction(direction, features.shape[1])
+    weights = counts / variances
+    d = features.shape[1]
+    products = (features[:, :, None] * features[:, None, :]).reshape(len(features), d * d)
+    matrix = (weights @ products).reshape(*weights.shape[:-1], d, d)
+    return weights * (generalised_inverse(matrix) @ direction @ features.T)
+
+
+def bias_direction(coefficients: Floats, features: Floats, direction: Floats) -> Floats:
+    r"""Return :math:`\sum_a \ell_a x(a) - c`, shape (..., d): zero where c is estimable."""
+    return np.asarray(coefficients @ features - direction)
+
+
+def is_estimable(coefficients: Floats, features: Floats, direction: Floats) -> Flags:
+    """Tell whether the coefficients reproduce the direction, shape (...,)."""
+    miss = np.linalg.norm(bias_direction(coefficients, features, direction), axis=-1)
+    size = np.linalg.norm(direction)
+    return np.asarray(miss <= ESTIMABLE_TOLERANCE * size if size > 0 else miss == 0)
+
+
+def policy_value(
+    rewards: Rewards,
+    features: ArrayLike,
+    direction: ArrayLike,
+    variances: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+) -> ValueEstimate:
+    r"""Estimate :math:`c^\top\theta_*` by weighted least squares.
+
+    Parameters
+    ----------
+    rewards : Rewards
+        Observed statistics of shape (..., A).
+    features : array, shape (A, d)
+    direction : array, shape (d,)
+        The vector c; see `speedlib.designs.target_direction`.
+    variances : array, shape (..., A)
+        Variances that the standard error is computed from (true or estimated), positive.
+    weights : array, shape (..., A), optional
+        Variances to weight by, when they differ; all ones for ordinary least squares.
+
+    Returns
+    -------
+    ValueEstimate
+        Fields of shape (...,).
+    """
+    features = check_features(features)
+    direction = check_direction(direction, features.shape[1])
+    variances = check_variances(variances, len(features), batch=True)
+    used = variances if weights is None else check_variances(weights, len(features), batch=True)
+    coefficients = value_coefficients(rewards.counts, features, used, direction)
+    return combine(coefficients, rewards, features, direction, variances)
+
+
+def combine(
+    coefficients: Floats,
+    rewards: Rewards,
+    features: Floats,
+    direction: Floats,
+    variances: Floats,
+) -> ValueEstimate:
+    """Combine mean rewards with given coefficients into a value and its standard error."""
+    estimable = is_estimable(coefficients, features, direction)
+    error = np.sqrt(conditional_variance(coefficients, rewards.counts, variances))
+    value = np.sum(coefficients * rewards.means, axis=-1)
+    return ValueEstimate(value, np.where(estimable, error, np.inf), estimable)
+
+
+def conditional_variance(coefficients: Floats, counts: Counts, variances: Floats) -> Floats:
+    r"""Return :math:`\sum_a \ell_a^2\sigma^2(a)/T(a)` over the pulled actions, shape (...,)."""
+    return np.asarray(np.sum(coefficients**2 * variances / np.maximum(counts, 1), axis=-1))
+
+
+def least_squares(
+    rewards: Rewards, features: ArrayLike, variances: ArrayLike | None = None
+) -> Floats:
+    r"""Estimate the reward parameter.
+
+    .. math:: \hat\theta = \arg\min_\theta \sum_a \frac{T(a)}{\sigma^2(a)}
+              \bigl(\bar r(a) - x(a)^\top\theta\bigr)^2
+
+    Parameters
+    ----------
+    rewards : Rewards
+        Observed statistics of shape (..., A).
+    features : array, shape (A, d)
+    variances : array, shape (..., A), optional
+        Positive variances (weighted least squares); without them, ordinary least squares.
+
+    Returns
+    -------
+    array, shape (..., d)
+        Where the pulled actions do not span the space, one of the minimisers.
+    """
+    features = check_features(features)
+    if variances is None:
+        variances = np.ones(len(features))
+    weights = rewards.counts / check_variances(variances, len(features), batch=True)
+    d = features.shape[1]
+    products = (features[:, :, None] * features[:, None, :]).reshape(len(features), d * d)
+    matrix = (weights @ products).reshape(*weights.shape[:-1], d, d)
+    response = (weights * rewards.means) @ features
+    return np.asarray((generalised_inverse(matrix) @ response[..., None])[..., 0])

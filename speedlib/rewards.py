@@ -1,0 +1,121 @@
+"""What was observed: per-action sufficient statistics of a set of rewards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib.checks import Counts, Floats, check_count, check_counts, check_finite
+
+
+@dataclass(frozen=True)
+class Rewards:
+    r"""Counts, means and scatters of the rewards of each action.
+
+    For action a with rewards :math:`R_1(a), \dots, R_{T(a)}(a)` this keeps
+
+    .. math:: T(a), \qquad \bar r(a) = \frac1{T(a)} \sum_i R_i(a), \qquad
+              S(a) = \sum_i \bigl(R_i(a) - \bar r(a)\bigr)^2,
+
+    which is all that least squares for :math:`\theta_*` and for :math:`\Sigma_*` ever looks at.
+    Leading axes hold independent replications, so that one object describes a live experiment
+    (shape ``(A,)``) or ten thousand simulated ones (shape ``(10000, A)``).
+
+    Parameters
+    ----------
+    counts : array of int, shape (..., A)
+        Number of pulls of each action, at least 0.
+    means : array, shape (..., A)
+        Mean reward of each action, in units of reward; 0 where the action was not pulled.
+    scatters : array, shape (..., A)
+        Sum of squared deviations from the mean, in units of reward squared.
+    """
+
+    counts: Counts
+    means: Floats
+    scatters: Floats
+
+    def __post_init__(self) -> None:
+        means = check_finite("means", self.means)
+        scatters = check_finite("scatters", self.scatters)
+        counts = check_counts(self.counts, means.shape[-1] if means.ndim else 0)
+        if not counts.shape == means.shape == scatters.shape:
+            raise ValueError(
+                "rewards: counts, means and scatters must have one shape; "
+                f"got {counts.shape}, {means.shape} and {scatters.shape}"
+            )
+        if np.any(scatters < 0):
+            raise ValueError(f"scatters: must be at least 0; got {scatters.min():g}")
+        for name, array in (("counts", counts), ("means", means), ("scatters", scatters)):
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def from_log(cls, actions: ArrayLike, rewards: ArrayLike, n_actions: int) -> Rewards:
+        """Summarise a log of single rounds.
+
+        Parameters
+        ----------
+        actions : array of int, shape (n,)
+            The action of each round, 0 to A - 1.
+        rewards : array, shape (n,)
+            The reward of each round.
+        n_actions : int
+            Number of actions A.
+
+        Returns
+        -------
+        Rewards
+            Statistics of shape ``(A,)``.
+
+        Examples
+        --------
+        >>> log = Rewards.from_log([0, 0, 2], [1.0, 3.0, 5.0], n_actions=3)
+        >>> log.counts.tolist(), log.means.tolist(), log.scatters.tolist()
+        ([2, 0, 1], [2.0, 0.0, 5.0], [2.0, 0.0, 0.0])
+        """
+        n_actions = check_count("n_actions", n_actions, 1)
+        values = check_finite("rewards", rewards)
+        index = np.asarray(actions)
+        if index.dtype.kind not in "iu" and index.size:
+            raise TypeError(f"actions: expected whole numbers; got dtype {index.dtype}")
+        if values.ndim != 1 or index.shape != values.shape:
+            raise ValueError(
+                "actions, rewards: expected two sequences of one length; "
+                f"got shapes {index.shape} and {values.shape}"
+            )
+        index = index.astype(np.int64)
+        if index.size and (index.min() < 0 or index.max() >= n_actions):
+            raise ValueError(
+                f"actions: must lie between 0 and {n_actions - 1}; "
+                f"got {index.min()} to {index.max()}"
+            )
+        counts = np.bincount(index, minlength=n_actions).astype(np.int64)
+        means = np.bincount(index, weights=values, minlength=n_actions) / np.maximum(counts, 1)
+        deviations = (values - means[index]) ** 2
+        scatters = np.bincount(index, weights=deviations, minlength=n_actions).astype(np.float64)
+        return cls(counts, means, scatters)
+
+    @classmethod
+    def none(cls, shape: tuple[int, ...]) -> Rewards:
+        """Return the statistics of no rewards at all, of shape ``(..., A)``."""
+        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
+
+    def __add__(self, other: Rewards) -> Rewards:
+        """Pool two sets of rewards of the same actions."""
+        if not isinstance(other, Rewards):
+            return NotImplemented
+        counts = self.counts + other.counts
+        share = other.counts / np.maximum(counts, 1)
+        step = other.means - self.means
+        return Rewards(
+            counts,
+            self.means + share * step,
+            self.scatters + other.scatters + self.counts * share * step**2,
+        )
+
+    @property
+    def rounds(self) -> Counts:
+        """Number of rewards, shape (...,)."""
+        return np.asarray(self.counts.sum(axis=-1))

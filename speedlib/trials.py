@@ -1,0 +1,176 @@
+"""The ask-and-tell protocol that every strategy follows, live or simulated.
+
+A strategy is a set of named choices. `Strategy.begin` starts a trial of it, and a trial is asked
+for numbers of pulls and told the rewards, whether these come from a simulation of ten thousand
+replications or, one at a time, from a live experiment::
+
+    trial = SPEED().begin(features, policy, rounds=1000, rng=rng)
+    first = Rewards.from_log(...)          # after pulling trial.first_counts()
+    second = Rewards.from_log(...)         # after pulling trial.next_counts(first)
+    trial.estimate(second)                 # value, standard error, interval
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib.checks import (
+    Counts,
+    Floats,
+    check_count,
+    check_features,
+    check_policy,
+    check_rng,
+    check_variances,
+)
+from speedlib.designs import target_direction
+from speedlib.estimators import ValueEstimate
+from speedlib.rewards import Rewards
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every trial is told at its start (checked by `Strategy.begin`).
+
+    Parameters
+    ----------
+    features : array, shape (A, d)
+    policy : array, shape (A,)
+        The target policy.
+    rounds : int
+        The budget n.
+    rng : numpy.random.Generator
+    variances : array, shape (A,), or None
+        The true variances, for strategies that may know them.
+    replications : int or None
+        Number of independent trials run at once; None for a single live one.
+    """
+
+    features: Floats
+    policy: Floats
+    rounds: int
+    rng: np.random.Generator
+    variances: Floats | None
+    replications: int | None
+
+    @property
+    def direction(self) -> Floats:
+        r"""The vector :math:`c = \sum_a \pi(a) x(a)`, shape (d,)."""
+        return target_direction(self.features, self.policy)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of counts: (A,), or (replications, A)."""
+        lead = () if self.replications is None else (self.replications,)
+        return (*lead, len(self.features))
+
+
+class Trial(ABC):
+    """One run of a strategy: ask for pulls, tell rewards, read off the estimate.
+
+    `next_counts` and `estimate` take the rewards of the pulls last asked for, in that order.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    @abstractmethod
+    def first_counts(self) -> Counts:
+        """Return the pulls of the first phase, shape (..., A)."""
+
+    @abstractmethod
+    def next_counts(self, rewards: Rewards) -> Counts:
+        """Take the rewards of the first phase; return the pulls of the second, shape (..., A)."""
+
+    @abstractmethod
+    def estimate(self, rewards: Rewards) -> ValueEstimate:
+        """Take the rewards of the second phase; return the estimate of the value."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> Counts:
+        """Pulls whose mean rewards enter the estimate, shape (..., A)."""
+
+    @property
+    @abstractmethod
+    def coefficients(self) -> Floats:
+        """Coefficients of those mean rewards in the estimate, shape (..., A).
+
+        Known before those rewards are: the conditional mean squared error follows from them.
+        """
+
+    def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
+        if rewards.counts.shape != counts.shape or np.any(rewards.counts != counts):
+            raise ValueError(
+                "rewards: their counts must equal the pulls that the trial asked for "
+                f"({int(counts.sum())} in all); got {int(rewards.counts.sum())} rewards "
+                f"of shape {rewards.counts.shape}"
+            )
+        return rewards
+
+
+@dataclass(frozen=True)
+class Strategy(ABC):
+    """A strategy with its named choices; subclasses are frozen dataclasses."""
+
+    #: Name in tables and figures.
+    name: ClassVar[str]
+    #: Whether the strategy is allowed to know the true variances.
+    knows_variances: ClassVar[bool] = False
+
+    def begin(
+        self,
+        features: ArrayLike,
+        policy: ArrayLike,
+        rounds: int,
+        *,
+        rng: np.random.Generator | np.random.SeedSequence | int,
+        variances: ArrayLike | None = None,
+        replications: int | None = None,
+    ) -> Trial:
+        """Start a trial.
+
+        Parameters
+        ----------
+        features : array, shape (A, d)
+        policy : array, shape (A,)
+            Target policy: entries of at least 0 that sum to 1.
+        rounds : int
+            Budget n, at least 1.
+        rng : numpy.random.Generator, SeedSequence or int
+            Source of randomness.
+        variances : array, shape (A,), optional
+            The true variances, positive. Needed by strategies that know them, kept from the rest.
+        replications : int, optional
+            Run this many independent trials at once.
+
+        Raises
+        ------
+        ValueError
+            If an argument breaks its rule, or the strategy needs variances and has none.
+        """
+        features = check_features(features)
+        known = None
+        if self.knows_variances:
+            if variances is None:
+                raise ValueError(f"variances: {self.name} needs the true variances; got None")
+            known = check_variances(variances, len(features))
+        setting = Setting(
+            features=features,
+            policy=check_policy(policy, len(features)),
+            rounds=check_count("rounds", rounds, 1),
+            rng=check_rng(rng),
+            variances=known,
+            replications=(
+                None if replications is None else check_count("replications", replications, 1)
+            ),
+        )
+        return self._trial(setting)
+
+    @abstractmethod
+    def _trial(self, setting: Setting) -> Trial: ...
