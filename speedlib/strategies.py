@@ -84,7 +84,7 @@ class Oracle(Strategy):
         what Proposition 5 prints, and can exceed it by one pull less than there are support points.
     """
 
-    name: ClassVar[str] = "Oracle"
+    default_name: ClassVar[str] = "Oracle"
     knows_variances: ClassVar[bool] = True
     rounding: str = "efficient"
 
@@ -123,7 +123,7 @@ class OnPolicy(Strategy):
     Standard errors use the true variances.
     """
 
-    name: ClassVar[str] = "On-policy"
+    default_name: ClassVar[str] = "On-policy"
     knows_variances: ClassVar[bool] = True
     estimator: str = "wls"
     sampling: str = "random"
@@ -186,7 +186,7 @@ class SPEED(Strategy):
     `speedlib.exploration.pca_directions` and `speedlib.covariance.estimate_covariance`.
     """
 
-    name: ClassVar[str] = "SPEED"
+    default_name: ClassVar[str] = "SPEED"
     exploration_rounds: int | str = "sqrt"
     exploration: str = "pca"
     exploration_sampling: str = "random"

@@ -13,7 +13,7 @@ replications or, one at a time, from a live experiment::
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -116,12 +116,25 @@ class Trial(ABC):
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """A strategy with its named choices; subclasses are frozen dataclasses."""
+    """A strategy with its named choices; subclasses are frozen dataclasses.
 
-    #: Name in tables and figures.
-    name: ClassVar[str]
+    Parameters
+    ----------
+    label : str, optional
+        Name in tables and figures, to tell variants of one strategy apart.
+    """
+
+    #: Name in tables and figures unless a label replaces it.
+    default_name: ClassVar[str]
     #: Whether the strategy is allowed to know the true variances.
     knows_variances: ClassVar[bool] = False
+
+    label: str | None = field(default=None, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """Name in tables and figures."""
+        return self.label or self.default_name
 
     def begin(
         self,
