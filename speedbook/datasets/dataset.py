@@ -1,0 +1,44 @@
+"""What is said of a data set, before its file is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set: one file, what is in it and how it is read.
+
+    Attributes
+    ----------
+    name, title : str
+        Short name, as in ``load(name)``, and title.
+    file : str
+        Name of the file, under which its SHA-256 is in ``data/SHA256SUMS``.
+    columns : mapping of str to str
+        For each column of the data frame its meaning and unit.
+    target : str
+        The column that serves as the reward.
+    licence, source, citation : str
+        Terms of use, where it comes from, whom to cite.
+    remedy : str
+        How to get the file when it is missing or damaged.
+    parse : callable
+        Turns the content of the file, already checked, into the data frame.
+    """
+
+    name: str
+    title: str
+    file: str
+    columns: Mapping[str, str]
+    target: str
+    licence: str
+    source: str
+    citation: str
+    remedy: str
+    parse: Callable[[bytes], pd.DataFrame] = field(repr=False)

@@ -1,0 +1,90 @@
+"""Where the files of the data sets are, and the check that they are what they should be."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from speedbook.datasets.dataset import Dataset
+
+#: The embedded files, and the one list of what SHA-256 each file must have.
+DATA_FOLDER = Path(__file__).resolve().parents[2] / "data"
+SUMS = DATA_FOLDER / "SHA256SUMS"
+
+#: The environment variable that names a folder to look in first.
+VARIABLE = "SPEEDLIB_DATA_DIR"
+
+
+class DatasetError(Exception):
+    """A file of a data set is missing, unreadable or not the expected one.
+
+    The text names the file and says what to do.
+    """
+
+
+def expected_sha256(file: str) -> str:
+    """Return the SHA-256 that a file must have."""
+    lines = SUMS.read_text(encoding="utf-8").splitlines()
+    return next(digest for digest, name in map(str.split, lines) if name == file)
+
+
+def folders() -> list[Path]:
+    """Return the folders where files are looked for, in this order."""
+    named = os.environ.get(VARIABLE)
+    return [*([Path(named)] if named else []), DATA_FOLDER, user_cache_path("speed-companion")]
+
+
+def locate(dataset: Dataset, path: str | os.PathLike[str] | None = None) -> Path:
+    """Return where the file of a data set is.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data set.
+    path : path-like, optional
+        Where its file is said to be; then it is looked for nowhere else.
+
+    Raises
+    ------
+    DatasetError
+        If it is not there.
+    """
+    candidates = [Path(path)] if path is not None else [at / dataset.file for at in folders()]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    looked = "".join(f"\n  not found:  {candidate}" for candidate in candidates)
+    raise DatasetError(f"{dataset.file} is missing{looked}\n  what to do: {dataset.remedy}")
+
+
+def read_checked(dataset: Dataset, path: Path) -> bytes:
+    """Return the content of the file of a data set, if it is the expected one.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data set.
+    path : Path
+        Its file, which may have another name.
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read or its SHA-256 is not the expected one.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
+    expected, found = expected_sha256(dataset.file), hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise DatasetError(
+            f"{path} is not the expected {dataset.file}, and was not read any further"
+            f"\n  expected:   SHA-256 {expected}"
+            f"\n  found:      SHA-256 {found} ({len(content):,} bytes)"
+            f"\n  what to do: replace or remove this file; {dataset.remedy}"
+        )
+    return content
