@@ -191,7 +191,7 @@ def fit_psd(
     tolerance : float
         Largest accepted violation of the optimality conditions.
     max_iterations : int
-        Accelerated projected-gradient steps before giving up.
+        Accelerated projected-gradient steps before giving up, a multiple of 10.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def fit_psd(
     -----
     Coordinates are whitened so that the weighted second moment of the points is the identity; the
     cone is invariant under that congruence and the problem becomes well conditioned. Each step
-    costs O(k d^2 + d^3) per replication; replications leave the iteration as they converge.
+    costs O(d^4) per replication; replications leave the iteration as they converge.
     """
     shape, d = start.shape[:-2], start.shape[-1]
     points, start = points.reshape(-1, *points.shape[-2:]), start.reshape(-1, d, d)
@@ -214,12 +214,23 @@ def fit_psd(
     white, back = _whitening(points * root[..., None])
     size = np.sqrt(np.sum((root * target) ** 2, axis=-1))
     size = np.where(size > 0, size, 1.0)
-    scaled = target / size[:, None]
+    design = quadratic_features(points @ white) * root[..., None]
+    response = root * target / size[:, None]
+    if design.shape[-2] > design.shape[-1]:
+        # The triangular factor holds all that the objective needs, whatever the number of points.
+        orthogonal, design = np.linalg.qr(design)
+        response = np.einsum("rkm,rk->rm", orthogonal, response)
     # Sigma = W S W with W the inverse square root of the second moment, hence S = B Sigma B.
     S = _project(back @ (start / size[:, None, None]) @ back)
-    optimality = _accelerate(points @ white, root, scaled, S, tolerance, max_iterations)
+    optimality = _accelerate(design, response, S, tolerance, max_iterations)
     Sigma = white @ S @ white * size[:, None, None]
     return Sigma.reshape(*shape, d, d), optimality.reshape(shape)
+
+
+def matrix_to_svec(S: Floats) -> Floats:
+    """Return the vectors, shape (..., d(d+1)/2), of symmetric matrices: see `svec_to_matrix`."""
+    rows, columns = np.triu_indices(S.shape[-1])
+    return np.asarray(S[..., rows, columns] * np.where(rows == columns, 1.0, np.sqrt(2.0)))
 
 
 def _whitening(rows: Floats) -> tuple[Floats, Floats]:
@@ -233,47 +244,44 @@ def _whitening(rows: Floats) -> tuple[Floats, Floats]:
 
 
 def _project(S: Floats) -> Floats:
-    values, vectors = np.linalg.eigh((S + np.swapaxes(S, -1, -2)) / 2)
-    return np.asarray(
-        (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    )
+    """Project onto the cone: drop the negative eigenvalues."""
+    values, vectors = np.linalg.eigh(S)
+    positive = vectors * np.maximum(values, 0.0)[..., None, :]
+    return np.asarray(positive @ np.swapaxes(vectors, -1, -2))
 
 
-def _gradient(points: Floats, weight: Floats, target: Floats, S: Floats) -> Floats:
-    miss = np.einsum("rki,rij,rkj->rk", points, S, points, optimize=True) - target
-    return np.asarray(np.swapaxes(points, -1, -2) @ ((weight * miss)[..., None] * points))
+def _gradient(design: Floats, response: Floats, S: Floats) -> Floats:
+    miss = (design @ matrix_to_svec(S)[..., None])[..., 0] - response
+    slope = (np.swapaxes(design, -1, -2) @ miss[..., None])[..., 0]
+    return svec_to_matrix(slope, S.shape[-1])
 
 
 def _accelerate(
-    points: Floats, root: Floats, target: Floats, S: Floats, tolerance: float, max_iterations: int
+    design: Floats, response: Floats, S: Floats, tolerance: float, max_iterations: int
 ) -> Floats:
     """Run accelerated projected gradient in place on S; return the optimality measure."""
     optimality = np.full(len(S), np.inf)
     active = np.arange(len(S))
-    weight = root**2
-    design = quadratic_features(points) * root[..., None]
-    step = 1.0 / np.maximum(np.linalg.norm(design, ord=2, axis=(-2, -1)) ** 2, 1e-300)
+    norm = np.linalg.norm(design, ord=2, axis=(-2, -1))
+    step = 1.0 / np.maximum(norm**2, np.finfo(float).tiny)[:, None, None]
     ahead, momentum = S.copy(), np.ones(len(S))
     for iteration in range(max_iterations + 1):
-        x, w, q = points[active], weight[active], target[active]
         if iteration % 10 == 0:
-            slope = _gradient(x, w, q, S[active])
+            slope = _gradient(design, response, S[active])
             slack = np.abs(np.einsum("rij,rij->r", slope, S[active]))
             optimality[active] = np.maximum(-np.linalg.eigvalsh(slope)[:, 0], slack)
-            open_ = optimality[active] > tolerance
-            active = active[open_]
-            if active.size == 0:
+            left = optimality[active] > tolerance
+            active, design, response = active[left], design[left], response[left]
+            if active.size == 0 or iteration == max_iterations:
                 break
-            x, w, q = x[open_], w[open_], q[open_]
-        if iteration == max_iterations:
-            break
-        slope = _gradient(x, w, q, ahead[active])
-        new = _project(ahead[active] - step[active, None, None] * slope)
+        slope = _gradient(design, response, ahead[active])
+        new = _project(ahead[active] - step[active] * slope)
         change = new - S[active]
         # Restart the momentum where it points uphill.
         uphill = np.einsum("rij,rij->r", ahead[active] - new, change) > 0
         old = np.where(uphill, 1.0, momentum[active])
         fresh = (1.0 + np.sqrt(1.0 + 4.0 * old**2)) / 2.0
-        ahead[active] = new + (np.where(uphill, 0.0, (old - 1.0) / fresh))[:, None, None] * change
+        push = np.where(uphill, 0.0, (old - 1.0) / fresh)
+        ahead[active] = new + push[:, None, None] * change
         S[active], momentum[active] = new, fresh
     return optimality

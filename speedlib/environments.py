@@ -217,29 +217,29 @@ def fit_model(
     if not 0 < variance_floor < 1:
         raise ValueError(f"variance_floor: must lie between 0 and 1; got {variance_floor}")
     variances = np.ones(len(X))
-    theta = np.zeros(X.shape[1])
+    theta, Sigma = np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
     iterations = 0
     for _ in range(check_count("max_iterations", max_iterations, 1)):
         iterations += 1
         old, sigma = theta, np.sqrt(variances)
         theta = np.asarray(np.linalg.lstsq(X / sigma[:, None], y / sigma, rcond=None)[0])
         squares = (y - X @ theta) ** 2
-        Sigma = _fit_sigma(X, squares, variance_floor)
+        Sigma = _fit_sigma(X, squares, variance_floor, Sigma)
         variances = quadratic_form(X, Sigma)
         if np.linalg.norm(theta - old) <= tolerance * np.linalg.norm(theta):
             break
     return Fit(theta, Sigma, variances, float(squares.mean()), iterations)
 
 
-def _fit_sigma(X: Floats, squares: Floats, floor: float) -> Floats:
-    """Regress squared residuals on quadratic forms S = floor part + PSD part."""
+def _fit_sigma(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
+    """Regress squared residuals on quadratic forms: a floor, plus a PSD part to be found."""
     n, d = X.shape
     # x^T M^- x averages d over the rows when M is their second moment.
     base = generalised_inverse(X.T @ X / n) * (floor * squares.mean() / d)
     root = np.full((1, n), 1.0 / np.sqrt(n))
     target = (squares - quadratic_form(X, base))[None, :]
-    start = np.zeros((1, d, d))
-    return np.asarray(base + fit_psd(X[None], root, target, start=start)[0][0])
+    free, _ = fit_psd(X[None], root, target, start=(start - base)[None])
+    return np.asarray(base + free[0])
 
 
 def threshold_policy(variances: ArrayLike, n_low: int, low_probability: float) -> Floats:
