@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check browser lab refresh lock bench bench-quick clean
+.PHONY: help book test check browser lab refresh lock clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -19,7 +19,7 @@ book: $(READY)  ## execute the notebooks and build the book in _build/html
 	@$(PY) -m speedbook build
 
 test: $(READY)  ## run the tests, and every notebook against its committed outputs
-	@$(PY) -m pytest -q -n 2 --dist loadscope --nbval tests notebooks
+	@$(PY) -m pytest -n 2 --dist loadscope --nbval
 
 check: $(READY)  ## ruff and mypy, then make test
 	@$(PY) -m ruff check .
@@ -28,10 +28,10 @@ check: $(READY)  ## ruff and mypy, then make test
 	@$(MAKE) --no-print-directory test
 
 browser: $(READY)  ## open the built book in Chromium and look for faults (after make book)
-	@$(PY) -m pytest -q -m browser tests/browser
+	@$(PY) -m pytest -m browser tests/browser
 
 lab: $(READY)  ## open the notebooks in JupyterLab
-	@$(PY) -m jupyter lab notebooks
+	@$(PY) -m jupyterlab notebooks
 
 refresh: $(READY)  ## rewrite the committed notebooks and the ledger from fresh runs
 	@$(PY) -m speedbook build --refresh

@@ -1,0 +1,26 @@
+"""What holds for every run of pytest, also for the notebooks that nbval compares."""
+
+from __future__ import annotations
+
+import hypothesis
+import pytest
+from nbval.plugin import IPyNbFile
+
+from speedbook.execution import CELL_TIMEOUT
+
+# The same examples in every run and on every machine, however slow; none are kept in the folder.
+hypothesis.settings.register_profile(
+    "reproducible", derandomize=True, deadline=None, database=None, print_blob=True
+)
+hypothesis.settings.load_profile("reproducible")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give a cell as much time under nbval as in the book."""
+    config.option.nbval_cell_timeout = CELL_TIMEOUT
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Compare all that a notebook puts out but stderr, which is the machine's and not ours."""
+    if isinstance(collector, IPyNbFile):
+        collector.skip_compare += ("stderr",)
