@@ -1,0 +1,307 @@
+"""The house style of the book's figures.
+
+A strategy keeps its colour, marker and line on every page, so that a reader learns them once. The
+colours are those of Okabe and Ito without the yellow, which vanishes on white; marker and line say
+the same again for readers who see no colours and for prints in grey.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image
+
+INK, GREY, GRID = "#222222", "#5f6368", "#dddddd"
+
+#: How each strategy is drawn, on every page.
+STRATEGIES: Mapping[str, Mapping[str, Any]] = {
+    "Oracle": {"color": "#000000", "marker": "o", "linestyle": (0, (5, 2)), "markerfacecolor": "w"},
+    "SPEED": {"color": "#d55e00", "marker": "o", "linestyle": "-", "linewidth": 2.6, "zorder": 4},
+    "SPEED-PSD": {
+        "color": "#d55e00",
+        "marker": "o",
+        "linestyle": (0, (4, 1.5)),
+        "linewidth": 2.2,
+        "markerfacecolor": "w",
+        "zorder": 4,
+    },
+    "On-policy": {"color": "#0072b2", "marker": "s", "linestyle": "-"},
+    "A-optimal": {"color": "#009e73", "marker": "^", "linestyle": "-."},
+    "G-optimal": {"color": "#c05a9b", "marker": "D", "linestyle": "-."},
+    "D-optimal": {"color": "#3a9bd9", "marker": "v", "linestyle": (0, (1, 1.2))},
+    "Uniform": {"color": "#7a7a7a", "marker": "X", "linestyle": (0, (1, 1.2))},
+    "Per-arm": {"color": "#b07d00", "marker": "P", "linestyle": (0, (3, 1, 1, 1))},
+}
+
+#: A figure is this many CSS pixels per inch wide on the page, and drawn with twice as many.
+CSS_DPI, PIXEL_RATIO = 100, 2
+#: Committed notebooks carry their pictures: each must stay light.
+MAX_PNG_BYTES = 150_000
+
+STYLE: Any = {
+    "figure.figsize": (5.8, 4.0),
+    "figure.dpi": CSS_DPI,
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "font.size": 12,
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 12,
+    "axes.labelcolor": GREY,
+    "axes.edgecolor": GREY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "text.color": INK,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6.5,
+    "lines.markeredgewidth": 0.8,
+    "errorbar.capsize": 2.5,
+    "legend.frameon": False,
+    # Without a salt of its own every run would name the parts of an SVG differently.
+    "svg.hashsalt": "speed-companion",
+}
+
+
+class Curve(NamedTuple):
+    """A mean squared error against the number of rounds, each with its standard error."""
+
+    rounds: ArrayLike
+    mean: ArrayLike
+    stderr: ArrayLike
+
+
+def use_style() -> None:
+    """Set the house style for every figure that follows."""
+    plt.rcParams.update(STYLE)
+
+
+def strategy_style(name: str) -> dict[str, Any]:
+    """Return the colour, marker and line of a strategy, as keywords of ``Axes.plot``.
+
+    Raises
+    ------
+    ValueError
+        If the strategy has no style of its own.
+
+    Examples
+    --------
+    >>> strategy_style("On-policy")["color"]
+    '#0072b2'
+    """
+    if name not in STRATEGIES:
+        raise ValueError(f"name: expected one of {', '.join(STRATEGIES)}; got {name!r}")
+    return dict(STRATEGIES[name])
+
+
+def plot_mse(ax: Axes, curves: Mapping[str, Curve | Sequence[ArrayLike]]) -> None:
+    """Draw mean squared errors against rounds, on log axes, each curve labelled at its end.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    curves : mapping
+        Strategy name to `Curve`, or to a triple (rounds, mean, stderr) of equally long arrays.
+        The bars show one standard error to either side.
+
+    Raises
+    ------
+    ValueError
+        If a strategy is unknown, the arrays differ in length, or a mean is not positive.
+    """
+    ax.set(xscale="log", xlabel="rounds $n$")
+    ax.set_yscale("log", nonpositive="clip")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda rounds, _: f"{rounds:,.0f}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_title("mean squared error", color=GREY, fontweight="normal")
+    ends = {}
+    for name, curve in curves.items():
+        style = strategy_style(name)
+        rounds, mean, stderr = (np.asarray(part, dtype=float) for part in curve)
+        _check_curve(name, rounds, mean, stderr)
+        edge = style["color"] if "markerfacecolor" in style else "white"
+        ax.errorbar(rounds, mean, stderr, label=name, elinewidth=1, markeredgecolor=edge, **style)
+        ends[name] = (float(rounds[-1]), float(mean[-1]))
+    label_ends(ax, ends)
+
+
+def _check_curve(name: str, rounds: NDArray[Any], mean: NDArray[Any], stderr: NDArray[Any]) -> None:
+    if not rounds.ndim == 1 or not rounds.shape == mean.shape == stderr.shape or not rounds.size:
+        raise ValueError(
+            f"curves[{name!r}]: rounds, mean and stderr must be equally long vectors; "
+            f"got shapes {rounds.shape}, {mean.shape}, {stderr.shape}"
+        )
+    if not (np.all(rounds > 0) and np.all(mean > 0)):
+        raise ValueError(f"curves[{name!r}]: log axes need positive rounds and means; got {mean}")
+
+
+def label_ends(ax: Axes, ends: Mapping[str, tuple[float, float]]) -> None:
+    """Write each strategy's name beside the end of its curve, moved apart where they would touch.
+
+    Call it last: the places depend on the limits of the axes.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The axes that hold the curves.
+    ends : mapping
+        Strategy name to the last point of its curve, in data coordinates.
+    """
+    ax.autoscale_view()
+    to_axes = ax.transData + ax.transAxes.inverted()
+    height = ax.get_window_extent().height * 72 / ax.figure.dpi
+    gap = 1.25 * plt.rcParams["font.size"] / height
+    names = sorted(ends, key=lambda name: ends[name][1])
+    heights = [float(to_axes.transform(ends[name])[1]) for name in names]
+    for name, place in zip(names, spread(heights, gap, low=0.02), strict=True):
+        color = STRATEGIES[name]["color"]
+        ax.annotate(
+            name,
+            xy=ends[name],
+            xytext=(1.06, place),
+            textcoords="axes fraction",
+            va="center",
+            color=_darker(color),
+            fontweight="bold" if name == "SPEED" else "normal",
+            arrowprops={
+                "arrowstyle": "-",
+                "color": color,
+                "linewidth": 0.7,
+                "relpos": (0, 0.5),
+                "shrinkA": 1,
+                "shrinkB": 5,
+            },
+        )
+
+
+def _darker(color: str) -> tuple[float, ...]:
+    """Letters are thin: darken their colour until the palest has a contrast of 4.5 on white."""
+    return tuple(0.72 * part for part in to_rgb(color))
+
+
+def spread(places: Sequence[float], gap: float, low: float = -np.inf) -> list[float]:
+    """Move ascending places as little as possible (least squares) until they are `gap` apart.
+
+    Subtracting ``i * gap`` turns the task into isotonic regression: neighbours that would overlap
+    are pooled at their mean. None ends up below `low`.
+
+    Examples
+    --------
+    >>> spread([0.0, 0.0, 5.0], gap=1.0)
+    [-0.5, 0.5, 5.0]
+    >>> spread([0.0, 0.0, 5.0], gap=1.0, low=0.0)
+    [0.0, 1.0, 5.0]
+    """
+    pools: list[list[float]] = []
+    for i, place in enumerate(places):
+        pools.append([place - i * gap])
+        while len(pools) > 1 and np.mean(pools[-2]) > np.mean(pools[-1]):
+            pools[-2:] = [pools[-2] + pools[-1]]
+    level = [max(float(np.mean(pool)), low) for pool in pools for _ in pool]
+    return [value + i * gap for i, value in enumerate(level)]
+
+
+def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None = None) -> None:
+    """Display a figure as a light PNG with alt text, and close it.
+
+    The display's metadata carry the width, so that the picture has its natural size and is crisp
+    on a dense screen, the alt text, and a digest of the plotted numbers: two runs drew the same
+    figure when the digests agree, whatever the fonts did to the pixels. If the environment
+    variable ``SPEEDBOOK_FIGURES_DIR`` is set, an SVG is written there too.
+
+    Parameters
+    ----------
+    fig : matplotlib.figure.Figure
+        What to show.
+    name : str
+        Lower-case letters, digits and hyphens; the file name of the SVG.
+    alt : str
+        What a reader who cannot see the figure must know.
+    data : mapping of arrays, optional
+        The plotted numbers; by default they are read off the lines of the figure.
+
+    Raises
+    ------
+    ValueError
+        If the name is not a plain one, the alt text is blank, or the PNG is heavier than 150 kB.
+    """
+    from IPython.display import display
+
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+        raise ValueError(f"name: use lower-case letters, digits and hyphens; got {name!r}")
+    if not alt.strip():
+        raise ValueError(f"alt: say what figure {name!r} shows; got blank text")
+    png = _png(fig)
+    if len(png) > MAX_PNG_BYTES:
+        raise ValueError(f"fig: {name!r} takes {len(png)} bytes as PNG; draw fewer or rasterise")
+    if folder := os.environ.get("SPEEDBOOK_FIGURES_DIR"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        fig.savefig(Path(folder) / f"{name}.svg", metadata={"Date": None})
+    digest = data_digest(plotted_data(fig) if data is None else data)
+    plt.close(fig)
+    display(  # type: ignore[no-untyped-call]
+        {"image/png": png, "text/plain": f"Figure {name}: {alt}"},
+        raw=True,
+        metadata={
+            "image/png": {"width": round(fig.get_figwidth() * CSS_DPI), "alt": alt},
+            "speedbook": {"figure": {"name": name, "digest": digest}},
+        },
+    )
+
+
+def _png(fig: Figure) -> bytes:
+    drawn, light = io.BytesIO(), io.BytesIO()
+    fig.savefig(drawn, format="png", dpi=CSS_DPI * PIXEL_RATIO)
+    # 256 colours make a line drawing three times lighter, and leave no name or version of software.
+    picture = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    picture.save(light, format="png", optimize=True)
+    return light.getvalue()
+
+
+def plotted_data(fig: Figure) -> dict[str, NDArray[Any]]:
+    """Read the numbers off the lines and error bars of a figure, in the order of drawing."""
+    found: dict[str, NDArray[Any]] = {}
+    for i, ax in enumerate(fig.axes):
+        for j, line in enumerate(ax.lines):
+            found[f"axes {i}, line {j}"] = np.asarray(line.get_xydata())
+        for j, item in enumerate(ax.collections):
+            if isinstance(item, LineCollection):
+                found[f"axes {i}, bars {j}"] = np.array(item.get_segments())
+    return found
+
+
+def data_digest(data: Mapping[str, ArrayLike]) -> str:
+    """Return the SHA-256 of named numbers, each rounded to six significant digits.
+
+    The rounding hides the last bits, in which two machines may differ.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(data):
+        values = np.asarray(data[name])
+        text = ",".join(f"{value:.6g}" for value in values.ravel().astype(float))
+        digest.update(f"{name}|{values.shape}|{text}\n".encode())
+    return digest.hexdigest()
