@@ -1,0 +1,251 @@
+"""The project's own files: lock, licences, citation, make, and which way imports point."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from pybtex.database import parse_file
+
+import speedlib
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+PAGES = ("README.md", "CONTRIBUTING.md", "data/LICENCES.md")
+
+needs_shell = pytest.mark.skipif(shutil.which("sh") is None, reason="there is no sh")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def requirements(*extras: str) -> list[Requirement]:
+    """Return what pyproject.toml asks for: the base, and the extras named."""
+    listed = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][e] for e in extras)]
+    return [Requirement(line) for part in listed for line in part]
+
+
+# The lock.
+
+
+def test_the_lock_holds_pinned_packages_and_hashes_and_nothing_else() -> None:
+    # In particular no options and no addresses, so that everyone's own package index serves.
+    pin = re.compile(r"[a-z0-9.-]+==[^\s;]+( ; [^\\]+)? \\")
+    digest = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
+    expects_hash = False
+    for line in read("requirements.txt").splitlines():
+        if expects_hash:
+            assert digest.fullmatch(line), line
+        else:
+            assert pin.fullmatch(line) or line.lstrip().startswith("#"), line
+        expects_hash = line.endswith("\\")
+    assert not expects_hash
+
+
+def locked() -> list[tuple[str, str]]:
+    return re.findall(r"^([a-z0-9.-]+)==([^\s;]+)", read("requirements.txt"), re.MULTILINE)
+
+
+def test_the_lock_has_one_version_of_each_package() -> None:
+    assert [
+        name for name, count in Counter(name for name, _ in locked()).items() if count > 1
+    ] == []
+
+
+def test_the_lock_satisfies_pyproject() -> None:
+    versions = {canonicalize_name(name): version for name, version in locked()}
+    for wanted in requirements(*PROJECT["optional-dependencies"]):
+        name = canonicalize_name(wanted.name)
+        assert name in versions, f"{name} is not in requirements.txt: make lock"
+        assert wanted.specifier.contains(versions[name]), (
+            f"{wanted}, but {versions[name]} is locked"
+        )
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "Makefile", ".ci/run", "tools/find-python"])
+def test_installation_names_no_server(name: str) -> None:
+    assert "://" not in read(name)
+
+
+# Which way imports point.
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield each absolutely imported top-level module of a file, and whether inside a function."""
+
+    def visit(node: ast.AST, inside: bool) -> Iterator[tuple[str, bool]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                yield from ((alias.name.split(".")[0], inside) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom) and child.module and not child.level:
+                yield child.module.split(".")[0], inside
+            elif not _is_type_checking(child):
+                yield from visit(child, inside or isinstance(child, ast.FunctionDef))
+
+    return visit(ast.parse(path.read_text(encoding="utf-8")), False)
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def foreign_imports(folder: str) -> set[tuple[str, bool]]:
+    known = {*sys.stdlib_module_names, folder}
+    found = {each for path in (ROOT / folder).rglob("*.py") for each in imports(path)}
+    return {(module, inside) for module, inside in found if module not in known}
+
+
+def test_speedlib_needs_numpy_and_scipy_and_the_rest_only_when_asked() -> None:
+    found = foreign_imports("speedlib")
+    assert {module for module, inside in found if not inside} == {"numpy", "scipy"}
+    assert {module for module, inside in found if inside} <= {"numpy", "scipy", "joblib", "pandas"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "extras"), [("speedlib", ()), ("speedbook", ("book",)), ("tests", ("book", "test"))]
+)
+def test_every_import_is_declared(folder: str, extras: tuple[str, ...]) -> None:
+    declared = {canonicalize_name(wanted.name) for wanted in requirements(*extras)}
+    providers = packages_distributions()
+    ours = {"speedlib", "speedbook"} | {path.stem for path in (ROOT / folder).rglob("*.py")}
+    for module, _ in foreign_imports(folder):
+        names = {canonicalize_name(name) for name in providers.get(module, [module])}
+        assert module in ours or names & declared, f"{folder} imports {module}: declare {names}"
+
+
+def test_modules_are_short_enough_to_hold_one_idea() -> None:
+    sources = [path for name in ("speedlib", "speedbook") for path in (ROOT / name).rglob("*.py")]
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
+    assert {name: lines for name, lines in lengths.items() if lines > 450} == {}
+
+
+# Licences, data and citation.
+
+
+def test_the_licences_are_those_that_the_metadata_name() -> None:
+    assert PROJECT["license"] == "BSD-3-Clause AND CC-BY-4.0"
+    assert read("LICENSE").startswith("BSD 3-Clause License\n")
+    assert "SPDX: CC-BY-4.0" in read("LICENSE-CC-BY-4.0")
+    assert yaml.safe_load(read("CITATION.cff"))["license"] == ["BSD-3-Clause", "CC-BY-4.0"]
+    assert set(PROJECT["license-files"]) == {path.name for path in ROOT.glob("LICENSE*")}
+
+
+def test_every_data_file_has_its_checksum_and_its_licence() -> None:
+    sums = dict(reversed(line.split("  ")) for line in read("data/SHA256SUMS").splitlines())
+    about = {"SHA256SUMS", "LICENCES.md"}
+    data = {path for path in (ROOT / "data").iterdir() if path.is_file() and path.suffix != ".py"}
+    assert {path.name for path in data} - about == set(sums)
+    for name, digest in sums.items():
+        assert hashlib.sha256((ROOT / "data" / name).read_bytes()).hexdigest() == digest
+        assert f"## `{name}`" in read("data/LICENCES.md")
+
+
+def test_the_citation_names_this_version_and_the_paper_of_the_bibliography() -> None:
+    citation = yaml.safe_load(read("CITATION.cff"))
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+    assert citation["version"] == speedlib.__version__
+    (paper,) = citation["references"]
+    entry = parse_file(str(ROOT / "book" / "references.bib")).entries["mukherjee2024speed"]
+    assert paper["title"] == re.sub("[{}]", "", entry.fields["title"])
+    assert str(paper["year"]) == entry.fields["year"]
+    assert [author["family-names"] for author in paper["authors"]] == [
+        " ".join(person.last_names) for person in entry.persons["author"]
+    ]
+
+
+# What a newcomer meets.
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):.*  ## \S", MAKEFILE, re.MULTILINE))
+
+
+def test_every_make_target_says_what_it_is_for() -> None:
+    (phony,) = re.findall(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
+    assert set(phony.split()) == make_targets()
+
+
+def test_the_pages_name_only_targets_that_exist() -> None:
+    pages = [ROOT / name for name in PAGES] + sorted((ROOT / "book").glob("*.md"))
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        named = set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE))
+        assert named <= make_targets(), page.name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_files_lead_somewhere(page: str) -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", read(page))
+    local = [link for link in links if "://" not in link]
+    missing = [link for link in local if not (ROOT / page).parent.joinpath(link).exists()]
+    assert missing == []
+
+
+def find_python(*arguments: str, path: str = os.defpath) -> subprocess.CompletedProcess[str]:
+    shell = shutil.which("sh") or "sh"
+    return subprocess.run(
+        [shell, str(ROOT / "tools" / "find-python"), *arguments],
+        capture_output=True,
+        text=True,
+        env={"PATH": path},
+        check=False,
+    )
+
+
+def fake_python(path: Path, *, right_version: bool, has_venv: bool) -> Path:
+    """Write a program that answers the two questions of the script."""
+    path.parent.mkdir(exist_ok=True)
+    version, venv = int(not right_version), int(not has_venv)
+    path.write_text(f'#!/bin/sh\ncase "$2" in *version*) exit {version};; *) exit {venv};; esac\n')
+    path.chmod(0o755)
+    return path
+
+
+@needs_shell
+def test_make_takes_the_python_that_is_named() -> None:
+    found = find_python(sys.executable)
+    assert (found.returncode, found.stdout, found.stderr) == (0, f"{sys.executable}\n", "")
+
+
+@needs_shell
+def test_make_takes_the_newest_python_that_will_do(tmp_path: Path) -> None:
+    folder = tmp_path / "a folder"
+    fake_python(folder / "python3.13", right_version=True, has_venv=False)
+    fake_python(folder / "python3.12", right_version=True, has_venv=True)
+    fake_python(folder / "python3.11", right_version=True, has_venv=True)
+    assert find_python(path=str(folder)).stdout == "python3.12\n"
+    (folder / "python3.12").unlink()
+    assert find_python(path=str(folder)).stdout == "python3.11\n"
+
+
+@needs_shell
+@pytest.mark.parametrize(
+    ("right_version", "complaint"),
+    [(False, "no Python 3.11, 3.12 or 3.13 among: "), (True, "lacks the venv module")],
+)
+def test_make_says_in_one_line_which_python_is_missing(
+    tmp_path: Path, right_version: bool, complaint: str
+) -> None:
+    python = fake_python(tmp_path / "my python", right_version=right_version, has_venv=False)
+    found = find_python(str(python))
+    assert found.returncode == 1
+    assert found.stdout == ""
+    assert len(found.stderr.splitlines()) == 1
+    assert complaint in found.stderr
+    assert str(python) in found.stderr
