@@ -1,0 +1,226 @@
+"""``speedbook build``: execute what changed, derive the ledger, stage and press the book.
+
+All of it happens below ``_build``. Only a refresh writes committed notebooks and
+``book/ledger.json``, and only those whose evidence changed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from nbformat import NotebookNode
+
+from speedbook.cache import Cache, Run, run_key, shared_key
+from speedbook.claims import Registry, load_registry
+from speedbook.execution import Finished, Job, execute_all, kernel_environment
+from speedbook.ledger import LEDGER, derive_ledger, ledger_text
+from speedbook.lint import output_problems, source_problems
+from speedbook.notebooks import (
+    evidence,
+    normalise,
+    read_notebook,
+    serialise,
+    with_outputs,
+    write_notebook,
+)
+from speedbook.paths import mirror, write_if_changed
+from speedbook.press import PressError, press, stage
+from speedbook.progress import Reporter
+
+Notebooks = dict[str, NotebookNode]
+
+
+class BuildError(Exception):
+    """The book cannot be built; the text says what is wrong, a line for each fault."""
+
+
+def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -> Path:
+    """Build the book and return its first page.
+
+    Parameters
+    ----------
+    root : Path
+        The top folder of the book.
+    refresh : bool
+        Whether to rewrite committed notebooks and ledger where their evidence changed.
+    workers : int
+        How many notebooks to run at a time.
+    reporter : Reporter
+        Whom to tell.
+
+    Raises
+    ------
+    BuildError
+        If a notebook, the registry or a page is at fault.
+    OSError
+        If a file cannot be written.
+    """
+    build = root / "_build"
+    build.mkdir(exist_ok=True)
+    try:
+        registry = load_registry(root)
+        sources = _read_sources(root)
+        executed = _execute(root, sources, registry, workers, reporter)
+        ledger = ledger_text(derive_ledger(registry, executed))
+        write_if_changed(build / "ledger.json", ledger)
+        stale = [name for name in executed if evidence(executed[name]) != evidence(sources[name])]
+        if refresh:
+            _refresh(root, sources, executed, registry, reporter)
+        elif stale:
+            reporter.say(
+                "Committed outputs differ from this run; `make refresh` renews them: "
+                + ", ".join(stale)
+            )
+        texts = {name: serialise(notebook) for name, notebook in executed.items()}
+        stage(root, build / "stage", texts, ledger)
+        with reporter.busy("Pressing the book"):
+            environment = kernel_environment(root, build / "figures")
+            return press(root, build / "stage", build, environment)
+    except (ValueError, PressError) as error:
+        raise BuildError(str(error)) from error
+
+
+def notebooks_of_book(root: Path) -> list[str]:
+    """Return the notebooks of ``_toc.yml`` in order, as paths from the root.
+
+    Raises
+    ------
+    BuildError
+        If the table of contents is not YAML or names a page that does not exist.
+    """
+    try:
+        toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise BuildError(f"_toc.yml is not YAML: {error}") from None
+    found = []
+    for page in _pages(toc):
+        name = page if page.endswith((".md", ".ipynb")) else f"{page}.ipynb"
+        if name.endswith(".ipynb") and (root / name).is_file():
+            found.append(name)
+        elif not any((root / f"{page}{ending}").is_file() for ending in ("", ".md", ".rst")):
+            raise BuildError(f"_toc.yml names {page}, and there is no such page")
+    return found
+
+
+def _pages(toc: Any) -> Iterator[str]:
+    if isinstance(toc, Mapping):
+        for key, value in toc.items():
+            if key in ("root", "file"):
+                yield str(value)
+            else:
+                yield from _pages(value)
+    elif isinstance(toc, list):
+        for item in toc:
+            yield from _pages(item)
+
+
+def _read_sources(root: Path) -> Notebooks:
+    sources = {name: read_notebook(root / name) for name in notebooks_of_book(root)}
+    _stop_for(
+        f"{name}: {problem}"
+        for name, notebook in sources.items()
+        for problem in source_problems(notebook)
+    )
+    return sources
+
+
+def _stop_for(problems: Iterator[str]) -> None:
+    if found := list(problems):
+        raise BuildError("\n".join(found))
+
+
+def _execute(
+    root: Path, sources: Notebooks, registry: Registry, workers: int, reporter: Reporter
+) -> Notebooks:
+    """Return each notebook executed, from the cache where nothing it depends on has changed."""
+    build = root / "_build"
+    cache, shared = Cache(build / "cache"), shared_key(root)
+    keys = {
+        name: run_key(notebook, registry.of_notebook(name), shared)
+        for name, notebook in sources.items()
+    }
+    runs = {name: run for name, key in keys.items() if (run := cache.get(name, key))}
+    cached = set(runs)
+    failures = {}
+    for end in _run_all(root, [name for name in sources if name not in cached], workers, reporter):
+        name = end.job.name
+        if failure := end.failure or _lint(root, end.job):
+            failures[name] = _keep_partial(build, end.job, failure)
+            reporter.fail(failures[name])
+        else:
+            runs[name] = Run(normalise(read_notebook(end.job.output)), end.seconds)
+            cache.put(name, keys[name], runs[name])
+            end.job.output.unlink()
+    _write_status(build, sources, runs, cached)
+    if failures:
+        count = f"{len(failures)} of {len(sources)} notebooks failed"
+        raise BuildError(f"{count}: {', '.join(failures)}")
+    executed = {name: with_outputs(sources[name], runs[name].notebook) for name in sources}
+    mirror({name: serialise(notebook) for name, notebook in executed.items()}, build / "executed")
+    reporter.say(
+        f"Notebooks: {len(sources) - len(cached)} executed, "
+        f"{len(cached)} unchanged since an earlier run."
+    )
+    return executed
+
+
+def _run_all(root: Path, names: list[str], workers: int, reporter: Reporter) -> Iterator[Finished]:
+    if not names:
+        return
+    running = root / "_build" / "running"
+    jobs = [Job(name, root / name, running / name) for name in names]
+    environment = kernel_environment(root, root / "_build" / "figures")
+    try:
+        with reporter.bar("Executing notebooks", len(jobs)) as advance:
+            for end in execute_all(jobs, workers, environment):
+                advance(f"{end.job.name}: {end.seconds:.1f} s")
+                yield end
+    finally:
+        shutil.rmtree(running, ignore_errors=True)
+
+
+def _lint(root: Path, job: Job) -> str:
+    problems = output_problems(normalise(read_notebook(job.output)), str(root))
+    return "\n    ".join(problems)
+
+
+def _keep_partial(build: Path, job: Job, failure: str) -> str:
+    text = f"{job.name}: {failure}"
+    if job.output.is_file():
+        kept = build / "failed" / job.name
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        job.output.replace(kept)
+        text += f"\n    as far as it came: {kept.relative_to(build.parent)}"
+    return text
+
+
+def _write_status(build: Path, names: Notebooks, runs: dict[str, Run], cached: set[str]) -> None:
+    status = [
+        {
+            "notebook": name,
+            "state": "failed" if name not in runs else "cached" if name in cached else "executed",
+            "seconds": runs[name].seconds if name in runs else None,
+        }
+        for name in names
+    ]
+    write_if_changed(build / "status.json", json.dumps({"notebooks": status}, indent=1) + "\n")
+
+
+def _refresh(
+    root: Path, sources: Notebooks, executed: Notebooks, registry: Registry, reporter: Reporter
+) -> None:
+    """Rewrite the committed notebooks whose evidence changed, and the ledger that follows."""
+    written, committed = [], {}
+    for name, source in sources.items():
+        same = evidence(source) == evidence(executed[name])
+        committed[name] = normalise(source if same else executed[name])
+        if write_notebook(root / name, committed[name]):
+            written.append(name)
+    if write_if_changed(root / LEDGER, ledger_text(derive_ledger(registry, committed))):
+        written.append(LEDGER)
+    reporter.say(f"Refreshed: {', '.join(written) or 'nothing, all was up to date'}.")

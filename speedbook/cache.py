@@ -1,0 +1,121 @@
+"""What was done before and need not be done again.
+
+The key of a run is all that its outputs can depend on: the code of the notebook (its parameters are
+a part of it), the source of ``speedlib`` and of what a notebook imports from ``speedbook``, the
+data, the notebook's entries in ``book/claims.yml``, the lock and the version of Python. Prose is
+not in it: a page whose text alone changed takes its outputs from the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from speedbook.claims import Claim
+from speedbook.notebooks import code, serialise, to_notebook
+from speedbook.paths import files_below, write_atomically
+
+PACKAGE = Path(__file__).parent
+#: Modules of the press, which no notebook imports. All others count as evidence, so that a new one
+#: is never forgotten.
+PRESS = frozenset(
+    "__main__ build cache cli execution ledger lint notebooks parameters press progress render "
+    "sphinx_ext".split()
+)
+#: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
+KEPT_RUNS = 5
+
+
+def shared_key(root: Path) -> str:
+    """Return the digest of what all notebooks of a book depend on."""
+    evidence = {
+        name: path
+        for name, path in _package_sources().items()
+        if path.parent != PACKAGE or path.stem not in PRESS
+    }
+    return files_key({**_library_sources(root), **evidence, **files_below(root / "data", "data/")})
+
+
+def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str:
+    """Return the digest of all that the outputs of a notebook can depend on."""
+    return _digest([shared, *(claim.model_dump_json() for claim in claims), *code(notebook)])
+
+
+def press_key(root: Path, staged: Path) -> str:
+    """Return the digest of what the pages depend on: the API page reads our sources."""
+    return files_key({**files_below(staged), **_library_sources(root), **_package_sources()})
+
+
+def files_key(files: Mapping[str, Path]) -> str:
+    """Return a digest of files, their names and the version of Python."""
+    digests = (f"{name} {_sha256(path.read_bytes())}" for name, path in sorted(files.items()))
+    return _digest([platform.python_version(), *digests])
+
+
+def _library_sources(root: Path) -> dict[str, Path]:
+    """Return the files of ``speedlib`` and the lock, which says what else is installed."""
+    lock = root / "requirements.txt"
+    return _sources(root / "speedlib", "speedlib/") | ({lock.name: lock} if lock.is_file() else {})
+
+
+def _package_sources() -> dict[str, Path]:
+    return _sources(PACKAGE, "speedbook/")
+
+
+def _sources(folder: Path, prefix: str) -> dict[str, Path]:
+    files = files_below(folder, prefix)
+    return {name: path for name, path in files.items() if path.suffix == ".py"}
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return _sha256(json.dumps(list(parts)).encode())
+
+
+@dataclass(frozen=True)
+class Run:
+    """An executed notebook, and how long that took."""
+
+    notebook: NotebookNode
+    seconds: float
+
+
+class Cache:
+    """Executed notebooks in a folder, by notebook and key.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are; it need not exist yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def _path(self, name: str, key: str) -> Path:
+        return self.folder / name / f"{key}.json"
+
+    def get(self, name: str, key: str) -> Run | None:
+        """Return an earlier run, or None; an unreadable one counts as none."""
+        try:
+            kept = json.loads(self._path(name, key).read_text(encoding="utf-8"))
+            return Run(to_notebook(kept["notebook"]), float(kept["seconds"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, name: str, key: str, run: Run) -> None:
+        """Keep a run, and forget the oldest of the same notebook."""
+        kept = {"seconds": run.seconds, "notebook": json.loads(serialise(run.notebook))}
+        write_atomically(self._path(name, key), json.dumps(kept))
+        runs = sorted((self.folder / name).glob("*.json"), key=lambda path: path.stat().st_mtime)
+        for old in runs[:-KEPT_RUNS]:
+            old.unlink(missing_ok=True)

@@ -1,0 +1,196 @@
+"""The registry of claims, and `record`, by which a notebook reports what it found."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from speedbook.cards import card_html, card_text
+from speedbook.paths import find_root
+from speedbook.rules import VERDICTS, Kind, Outcome, Rule, Verdict
+
+REGISTRY = "book/claims.yml"
+#: Records keep this many digits, so that two machines that differ in the last bits write the same.
+RECORD_DIGITS = 10
+
+
+class Claim(BaseModel):
+    """One entry of ``book/claims.yml``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*$")
+    title: str = Field(min_length=1)
+    place: str = Field(min_length=1)
+    statement: str = Field(min_length=1)
+    notebook: str = Field(pattern=r"^notebooks/[^\\]+\.ipynb$")
+    kind: Kind
+    rule: Rule | None = None
+    constants: str | None = None
+
+    @model_validator(mode="after")
+    def _rule_fits_kind(self) -> Claim:
+        if (self.rule is None) != (self.kind == "untestable"):
+            raise ValueError("every claim has a rule, but one of kind untestable has none")
+        return self
+
+    def verdict(self, low: float, high: float) -> Verdict:
+        """Return what follows from an interval for the quantity that the rule is about.
+
+        Raises
+        ------
+        ValueError
+            If the claim has no rule.
+        """
+        if self.rule is None:
+            raise ValueError(f"id: claim {self.id!r} is untestable and has no rule")
+        outcome: Outcome = self.rule.judge(low, high)
+        return VERDICTS[self.kind].get(outcome, Verdict.INCONCLUSIVE)
+
+
+class Registry(BaseModel):
+    """All claims, in the order of the ledger."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    claims: tuple[Claim, ...]
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> Registry:
+        # In lower case, as ids are anchors of the ledger page.
+        ids = [claim.id.lower() for claim in self.claims]
+        if twice := sorted({name for name in ids if ids.count(name) > 1}):
+            raise ValueError(f"claims given twice: {', '.join(twice)}")
+        return self
+
+    @cached_property
+    def _by_id(self) -> dict[str, Claim]:
+        return {claim.id: claim for claim in self.claims}
+
+    def __getitem__(self, name: str) -> Claim:
+        """Return a claim by its id; an unknown one is a ValueError that names the nearest."""
+        if name not in self._by_id:
+            near = difflib.get_close_matches(name, self._by_id, n=3)
+            hint = f"; nearest: {', '.join(near)}" if near else ""
+            raise ValueError(f"id: {REGISTRY} has no claim {name!r}{hint}")
+        return self._by_id[name]
+
+    def of_notebook(self, notebook: str) -> list[Claim]:
+        """Return the claims that a notebook puts to the test."""
+        return [claim for claim in self.claims if claim.notebook == notebook]
+
+
+def load_registry(root: Path) -> Registry:
+    """Read and check ``book/claims.yml``.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing, not YAML or breaks the schema; the text names each fault's place.
+    """
+    path = root / REGISTRY
+    try:
+        return Registry.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise ValueError(f"{REGISTRY} is missing in {root}") from None
+    except yaml.YAMLError as error:
+        raise ValueError(f"{REGISTRY} is not YAML: {error}") from None
+    except ValidationError as error:
+        faults = (f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
+        raise ValueError(f"{REGISTRY}: " + "; ".join(faults)) from None
+
+
+def record(
+    id: str,
+    estimate: float,
+    interval: tuple[float, float] | None = None,
+    *,
+    replications: int | None = None,
+    seed: int | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Report what a notebook found about a claim: display a card with the verdict.
+
+    The registry's rule decides the verdict. The card shows rounded numbers; the full record goes
+    into the metadata of the display, from which the ledger is derived.
+
+    Parameters
+    ----------
+    id : str
+        The claim's id in ``book/claims.yml``.
+    estimate : float
+        The quantity that the rule is about.
+    interval : pair of float, optional
+        Lower and upper end for it; by default the quantity is exact.
+    replications : int, optional
+        How many independent runs the estimate rests on.
+    seed : int, optional
+        The seed of the run.
+    details : mapping, optional
+        Further numbers, texts or lists for the ledger and the prose.
+
+    Raises
+    ------
+    ValueError
+        If the id is unknown, a number is not finite, or the interval is reversed.
+    TypeError
+        If a detail is not a number, a text, a list or a mapping of such.
+    """
+    claim = load_registry(find_root())[id]
+    middle = _finite("estimate", estimate)
+    ends = [_finite("interval", end) for end in interval or (middle, middle)]
+    if ends[0] > ends[1]:
+        raise ValueError(f"interval: must run from low to high; got {ends}")
+    entry = {
+        "id": id,
+        "estimate": middle,
+        "interval": ends,
+        "replications": None if replications is None else int(replications),
+        "seed": None if seed is None else int(seed),
+        "details": {str(key): _plain(key, value) for key, value in (details or {}).items()},
+    }
+    verdict = claim.verdict(*ends)
+    _display(card_html(claim, entry, verdict), card_text(claim, entry, verdict), entry)
+
+
+def _finite(name: str, value: float) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name}: must be finite; got {number}")
+    return float(f"{number:.{RECORD_DIGITS}g}")
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Turn numpy scalars and arrays, tuples and mappings into what JSON can hold."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(name, item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(name, item) for item in value]
+    if isinstance(value, float):
+        return _finite(f"details[{name!r}]", value)
+    if value is None or isinstance(value, str | int):
+        return value
+    raise TypeError(f"details[{name!r}]: cannot record a {type(value).__name__}")
+
+
+def _display(html: str, text: str, entry: dict[str, Any]) -> None:
+    from IPython import get_ipython
+    from IPython.display import display
+
+    if get_ipython() is None:
+        print(text)
+        return
+    display(  # type: ignore[no-untyped-call]
+        {"text/html": html, "text/plain": text},
+        raw=True,
+        metadata={"speedbook": {"claim": entry}},
+    )

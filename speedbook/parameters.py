@@ -1,0 +1,176 @@
+"""The parameters cell of a notebook, read to a typed schema without running it.
+
+The cell holds annotated plain literals, one a line::
+
+    rounds: int = 10_000  # rounds of one experiment [10 .. 1_000_000]
+    rule: str = "floor"  # how a design becomes counts [floor | ceil | efficient]
+
+The comment is the help text. Square brackets at its end hold a range, of which either end may be
+left open, or the choices; for a list they bind each element.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import math
+import re
+import tokenize
+from dataclasses import dataclass
+from typing import Any
+
+Scalar = int | float | str | bool
+Value = Scalar | list[Scalar]
+
+SCALARS: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
+TYPES = (*SCALARS, "list[int]", "list[float]", "list[str]")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a notebook."""
+
+    name: str
+    type: str
+    default: Value
+    help: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Scalar, ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """What a value must obey besides its type, as text; empty where anything goes."""
+        if self.choices:
+            return "one of " + ", ".join(map(str, self.choices))
+        if self.low is not None and self.high is not None:
+            return f"between {self.low:g} and {self.high:g}"
+        if self.low is not None:
+            return f"at least {self.low:g}"
+        return "" if self.high is None else f"at most {self.high:g}"
+
+    def check(self, value: Any) -> Value:
+        """Return the value in the parameter's own type.
+
+        Raises
+        ------
+        ValueError
+            If the value has another type or breaks the rule; the text names all three.
+        """
+        if not self.type.startswith("list["):
+            return self._check_scalar(value)
+        if not isinstance(value, list):
+            raise ValueError(f"{self.name}: must be of type {self.type}; got {value!r}")
+        return [self._check_scalar(element) for element in value]
+
+    def _check_scalar(self, value: Any) -> Scalar:
+        element = self.type.removeprefix("list[").removesuffix("]")
+        if element == "float" and type(value) is int:
+            value = float(value)
+        # The exact type, since True would pass for an int.
+        if type(value) is not SCALARS[element]:
+            raise ValueError(f"{self.name}: must be of type {self.type}; got {value!r}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{self.name}: must be finite; got {value!r}")
+        if (
+            (self.choices and value not in self.choices)
+            or (self.low is not None and value < self.low)
+            or (self.high is not None and value > self.high)
+        ):
+            raise ValueError(f"{self.name}: must be {self.rule}; got {value!r}")
+        checked: Scalar = value
+        return checked
+
+
+def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
+    """Read a parameters cell.
+
+    Parameters
+    ----------
+    source : str
+        The code of the cell. It is parsed, never run.
+
+    Returns
+    -------
+    parameters : tuple of Parameter
+        Those that could be read, in order.
+    problems : list of str
+        What is wrong, a sentence each; empty for a cell that keeps the contract.
+
+    Examples
+    --------
+    >>> parameters, problems = read_parameters("seed: int = 7  # of the simulation [0 ..]")
+    >>> parameters[0].default, parameters[0].rule, problems
+    (7, 'at least 0', [])
+    """
+    try:
+        statements = ast.parse(source).body
+        comments = _comments(source)
+    except SyntaxError as error:
+        return (), [f"line {error.lineno} is not Python: {error.msg}"]
+    except (ValueError, tokenize.TokenError) as error:
+        return (), [f"is not Python: {error}"]
+    found: dict[str, Parameter] = {}
+    problems = []
+    for statement in statements:
+        try:
+            parameter = _read_statement(statement, comments)
+            if parameter.name in found:
+                raise ValueError(f"{parameter.name}: is given twice")
+            found[parameter.name] = parameter
+        except ValueError as error:
+            problems.append(str(error))
+    if not statements:
+        problems.append("holds no parameter")
+    return tuple(found.values()), problems
+
+
+def _comments(source: str) -> dict[int, str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {
+        token.start[0]: token.string.lstrip("#").strip()
+        for token in tokens
+        if token.type == tokenize.COMMENT
+    }
+
+
+def _read_statement(statement: ast.stmt, comments: dict[int, str]) -> Parameter:
+    if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+        raise ValueError(
+            f"line {statement.lineno} must read `name: type = value  # help`; "
+            f"got `{ast.unparse(statement).splitlines()[0]}`"
+        )
+    name, kind = statement.target.id, ast.unparse(statement.annotation)
+    if kind not in TYPES:
+        raise ValueError(f"{name}: its type must be one of {', '.join(TYPES)}; got {kind}")
+    try:
+        default = ast.literal_eval(statement.value)  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        raise ValueError(f"{name}: its value must be a plain literal") from None
+    lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+    comment = " ".join(comments[line] for line in lines if line in comments)
+    text, bounds = _read_comment(name, kind, comment)
+    parameter = Parameter(name, kind, default, text, **bounds)
+    parameter.check(default)
+    return parameter
+
+
+def _read_comment(name: str, kind: str, comment: str) -> tuple[str, dict[str, Any]]:
+    match = re.fullmatch(r"(?P<help>.*?)\s*(?:\[(?P<rule>[^\[\]]*)\])?", comment)
+    text, rule = (match["help"], match["rule"]) if match else (comment, None)
+    if not text:
+        raise ValueError(f"{name}: say what it is in a comment on its line")
+    if rule is None:
+        return text, {}
+    element = SCALARS[kind.removeprefix("list[").removesuffix("]")]
+    try:
+        if ".." in rule and element in (int, float):
+            low, high = (float(end) if end.strip() else None for end in rule.split(".."))
+            if low is not None and high is not None and low > high:
+                raise ValueError
+            return text, {"low": low, "high": high}
+        if "|" in rule and element is not bool:
+            return text, {"choices": tuple(element(part.strip()) for part in rule.split("|"))}
+    except ValueError:
+        pass
+    raise ValueError(f"{name}: [{rule}] is neither a range [low .. high] nor choices [this | that]")

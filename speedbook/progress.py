@@ -1,0 +1,56 @@
+"""What the press tells whoever waits for it: bars on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+class Reporter:
+    """Tells of progress on standard output, and of failures on standard error.
+
+    Parameters
+    ----------
+    quiet : bool
+        Tell of failures only.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.console = Console(quiet=quiet, soft_wrap=True, highlight=False)
+        self.errors = Console(stderr=True, soft_wrap=True, highlight=False)
+
+    def say(self, text: str) -> None:
+        """Tell something."""
+        self.console.print(text, markup=False)
+
+    def fail(self, text: str) -> None:
+        """Tell of a failure, whether quiet or not."""
+        self.errors.print(text, markup=False, style="red")
+
+    @contextmanager
+    def bar(self, title: str, total: int) -> Iterator[Callable[[str], None]]:
+        """Show a bar; the function that it gives advances it by one, and tells of what is done."""
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        shown = self.console.is_terminal
+        with Progress(
+            *columns, TimeElapsedColumn(), console=self.console, disable=not shown, transient=True
+        ) as progress:
+            task = progress.add_task(title, total=total)
+
+            def advance(text: str) -> None:
+                progress.advance(task)
+                self.say(f"  {text}")
+
+            yield advance
+
+    @contextmanager
+    def busy(self, title: str) -> Iterator[None]:
+        """Show that something takes a while."""
+        if self.console.is_terminal:
+            with self.console.status(title):
+                yield
+        else:
+            yield

@@ -1,0 +1,122 @@
+"""Rules, and the verdicts that follow from them.
+
+A rule is written before the run. It compares an interval with what the claim says, and the kind of
+the claim turns the outcome into a verdict; a notebook states neither. A new kind of rule is one
+small class here and its name in `Rule`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeFloat
+
+
+class Outcome(Enum):
+    """What a rule finds."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    OPEN = "open"
+
+
+class Verdict(StrEnum):
+    """What the book says of a claim."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    VACUOUS = "vacuous"
+    CONSISTENT = "consistent over the measured range"
+    NOT_CONSISTENT = "not consistent over the measured range"
+    INCONCLUSIVE = "inconclusive"
+    NOT_TESTABLE = "not testable"
+
+    @property
+    def symbol(self) -> str:
+        """A sign that says the same as the word."""
+        return SYMBOLS[self]
+
+    @property
+    def css_class(self) -> str:
+        """The class of its badge and card: ``verdict-supported`` and so on."""
+        return "verdict-" + self.name.lower().replace("_", "-")
+
+
+SYMBOLS = {
+    Verdict.SUPPORTED: "✓",
+    Verdict.CONTRADICTED: "✗",
+    Verdict.VACUOUS: "∅",
+    Verdict.CONSISTENT: "≈",
+    Verdict.NOT_CONSISTENT: "≉",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.NOT_TESTABLE: "–",
+}
+
+#: decidable: the statistic settles it. asymptotic: numbers can only agree with it over a range.
+#: vacuous: the rule tests whether the claim is empty. untestable: no rule, no numbers.
+Kind = Literal["decidable", "asymptotic", "vacuous", "untestable"]
+
+VERDICTS: dict[str, dict[Outcome, Verdict]] = {
+    "decidable": {Outcome.HOLDS: Verdict.SUPPORTED, Outcome.FAILS: Verdict.CONTRADICTED},
+    "asymptotic": {Outcome.HOLDS: Verdict.CONSISTENT, Outcome.FAILS: Verdict.NOT_CONSISTENT},
+    "vacuous": {Outcome.HOLDS: Verdict.VACUOUS},
+}
+
+
+class _Rule(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    value: FiniteFloat
+    tolerance: NonNegativeFloat = 0.0
+
+
+class Equal(_Rule):
+    """The quantity is the value, up to the tolerance."""
+
+    kind: Literal["equal"]
+
+    def __str__(self) -> str:
+        return f"equal to {self.value:g}" + (f" ± {self.tolerance:g}" if self.tolerance else "")
+
+    def judge(self, low: float, high: float) -> Outcome:
+        """Hold when the interval lies within the tolerance, fail when it lies outside."""
+        least, most = self.value - self.tolerance, self.value + self.tolerance
+        if least <= low and high <= most:
+            return Outcome.HOLDS
+        return Outcome.FAILS if high < least or most < low else Outcome.OPEN
+
+
+class AtMost(_Rule):
+    """The quantity is no larger than the value, up to the tolerance."""
+
+    kind: Literal["at_most"]
+
+    def __str__(self) -> str:
+        return f"at most {self.value:g}" + (f" + {self.tolerance:g}" if self.tolerance else "")
+
+    def judge(self, low: float, high: float) -> Outcome:
+        """Hold when the whole interval is below the bound, fail when all of it is above."""
+        most = self.value + self.tolerance
+        if high <= most:
+            return Outcome.HOLDS
+        return Outcome.FAILS if most < low else Outcome.OPEN
+
+
+class AtLeast(_Rule):
+    """The quantity is no smaller than the value, up to the tolerance."""
+
+    kind: Literal["at_least"]
+
+    def __str__(self) -> str:
+        return f"at least {self.value:g}" + (f" − {self.tolerance:g}" if self.tolerance else "")
+
+    def judge(self, low: float, high: float) -> Outcome:
+        """Hold when the whole interval is above the bound, fail when all of it is below."""
+        least = self.value - self.tolerance
+        if least <= low:
+            return Outcome.HOLDS
+        return Outcome.FAILS if high < least else Outcome.OPEN
+
+
+Rule = Annotated[Equal | AtMost | AtLeast, Field(discriminator="kind")]

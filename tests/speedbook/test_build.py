@@ -1,0 +1,656 @@
+"""The press: execution, cache, refresh, staging and pressing of a tiny book.
+
+Most tests put a quick stand-in in the place of the kernels; those of real kernels and of Jupyter
+Book share one book that was built once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import speedbook.build
+import speedbook.cache
+import speedbook.press
+from speedbook.cli import app
+from speedbook.execution import Finished, Job, execute, execute_all, kernel_environment
+from speedbook.notebooks import code_cells, read_notebook, serialise, write_notebook
+from speedbook.paths import find_root, mirror, write_atomically, write_if_changed
+
+ROOT = Path(__file__).parents[2]
+FIG, PROP = "notebooks/figures/fig.ipynb", "notebooks/claims/prop-1.ipynb"
+
+
+# Files
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "f.txt"
+    write_atomically(path, "old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, "new")
+    assert [p.read_text() for p in path.parent.iterdir()] == ["old"]
+
+
+def test_an_unchanged_file_keeps_its_time(tmp_path):
+    path = tmp_path / "f.txt"
+    assert write_if_changed(path, "text")
+    os.utime(path, (1, 1))
+    assert not write_if_changed(path, b"text")
+    assert path.stat().st_mtime == 1
+    assert write_if_changed(path, "other")
+    assert path.stat().st_mtime > 1
+
+
+def test_a_mirror_holds_exactly_what_it_is_given(tmp_path):
+    source = write_if_changed(tmp_path / "s.txt", "s") and tmp_path / "s.txt"
+    target = tmp_path / "t"
+    mirror({"a.txt": "a", "deep/b.txt": source, "old/c.txt": "c"}, target)
+    for name in ("a.txt", "deep/b.txt"):
+        os.utime(target / name, (1, 1))
+    source.write_text("changed")
+    mirror({"a.txt": "a", "deep/b.txt": source}, target)
+    files = {p.relative_to(target).as_posix() for p in target.rglob("*")}
+    assert files == {"a.txt", "deep", "deep/b.txt"}
+    assert (target / "a.txt").stat().st_mtime == 1
+    assert (target / "deep" / "b.txt").read_text() == "changed"
+
+
+def test_the_root_is_found_from_below_and_else_named(tiny_book, tmp_path):
+    assert find_root(tiny_book.root / "notebooks" / "figures") == tiny_book.root
+    with pytest.raises(FileNotFoundError, match="go to the folder of the book"):
+        find_root(tmp_path)
+
+
+# Running notebooks
+
+
+@pytest.fixture
+def run(tmp_path, tiny_notebook, monkeypatch):
+    """Run a tiny notebook with real kernels, in this process."""
+    for name, value in kernel_environment(ROOT, tmp_path / "figures").items():
+        monkeypatch.setenv(name, value)
+
+    def runner(*cells: str, timeout: int = 60) -> Finished:
+        source = tmp_path / "with {braces}" / "n.ipynb"
+        source.parent.mkdir(exist_ok=True)
+        write_notebook(source, tiny_notebook(*cells))
+        return execute(Job("n.ipynb", source, tmp_path / "out {0}" / "n.ipynb", timeout))
+
+    return runner
+
+
+def test_a_notebook_runs_in_its_own_folder_and_finds_the_packages(run):
+    end = run("import os, speedbook; print(os.path.basename(os.getcwd()), x)")
+    assert end.failure == ""
+    assert code_cells(read_notebook(end.job.output))[1].outputs[0].text == "with {braces} 3\n"
+    assert not code_cells(read_notebook(end.job.source))[1].outputs
+
+
+def test_a_raising_cell_is_named_with_the_last_lines_of_the_error(run):
+    end = run("def f():\n    raise ValueError('no good')", "y = 1\nf()", "print('later')")
+    assert end.failure.startswith("cell 4 (y = 1)\n")
+    assert end.failure.endswith("ValueError: no good")
+    assert "\x1b" not in end.failure
+    assert len(end.failure.splitlines()) <= 9
+    partial = read_notebook(end.job.output)
+    assert code_cells(partial)[-1].execution_count is None
+
+
+def test_a_cell_that_hangs_is_stopped_and_named(run):
+    end = run("import time; time.sleep(60)", timeout=1)
+    assert end.failure == "cell 3 (import time; time.sleep(60)) took longer than 1 s"
+
+
+def test_a_dying_kernel_is_named(run):
+    end = run("import os; os._exit(1)")
+    assert end.failure.startswith("cell 3 (import os; os._exit(1)): the kernel died")
+
+
+def kernel_spec(folder: Path, monkeypatch: pytest.MonkeyPatch, *argv: str) -> None:
+    spec = folder / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": argv, "display_name": "P", "language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(folder))
+
+
+def test_a_missing_kernel_is_named(run, tmp_path, monkeypatch):
+    kernel_spec(tmp_path / "jupyter", monkeypatch, "/no/such/program", "{connection_file}")
+    end = run("print(1)")
+    assert end.failure.startswith("the kernel python3 did not start")
+    assert "/no/such/program" in end.failure
+
+
+STARTER = """
+import pathlib, sys
+tries = pathlib.Path(sys.argv[1])
+count = len(tries.read_text()) if tries.exists() else 0
+tries.write_text("x" * (count + 1))
+if count < int(sys.argv[2]):
+    sys.exit(1)
+from ipykernel.kernelapp import launch_new_instance
+launch_new_instance(argv=["-f", sys.argv[3]])
+"""
+
+
+@pytest.mark.parametrize(("bad_starts", "tries"), [(1, 2), (99, 3)])
+def test_only_the_start_of_a_kernel_is_repeated(run, tmp_path, monkeypatch, bad_starts, tries):
+    program, log = tmp_path / "starter.py", tmp_path / "tries"
+    program.write_text(STARTER)
+    argv = [sys.executable, str(program), str(log), str(bad_starts), "{connection_file}"]
+    kernel_spec(tmp_path / "jupyter", monkeypatch, *argv)
+    end = run("1 / 0")
+    # A run that failed is not repeated: the good start is the last.
+    assert log.read_text() == "x" * tries
+    expected = "cell 3 (1 / 0)" if tries == 2 else "the kernel python3 did not start"
+    assert end.failure.startswith(expected)
+
+
+def test_a_killed_worker_fails_its_notebooks_and_no_more(tmp_path, monkeypatch, tiny_notebook):
+    source = tmp_path / "n.ipynb"
+    write_notebook(
+        source, tiny_notebook("import os, signal; os.kill(os.getppid(), signal.SIGKILL)")
+    )
+    environment = kernel_environment(ROOT, tmp_path / "figures")
+    (end,) = execute_all([Job("n.ipynb", source, tmp_path / "out.ipynb")], 1, environment)
+    assert end.failure == "the process that ran it was killed"
+
+
+# The cache key
+
+
+def run_key(book, name=PROP):
+    registry = speedbook.build.load_registry(book.root)
+    shared = speedbook.cache.shared_key(book.root)
+    return speedbook.cache.run_key(
+        read_notebook(book.root / name), registry.of_notebook(name), shared
+    )
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "changes"),
+    [
+        ("speedlib/__init__.py", "ANSWER = 1", "ANSWER = 1  # one", True),
+        ("data/set.csv", "1,2", "1,3", True),
+        (PROP, "x: int = 3", "x: int = 4", True),
+        (PROP, "1.001", "1.002", True),
+        (PROP, "# A page", "# Another title", False),
+        ("book/claims.yml", "tolerance: 0.1", "tolerance: 0.2", True),
+        ("book/claims.yml", "One is one.", "One is one!", True),
+        (FIG, "x + 1", "x + 2", False),
+        ("book/index.md", "# Tiny", "# Small", False),
+    ],
+)
+def test_the_key_knows_what_outputs_depend_on(tiny_book, name, old, new, changes):
+    before = run_key(tiny_book)
+    edit(tiny_book.root / name, old, new)
+    assert (run_key(tiny_book) != before) == changes
+
+
+def test_the_key_knows_lock_python_new_modules_and_new_data(tiny_book, monkeypatch):
+    keys = [run_key(tiny_book)]
+    for name in ("requirements.txt", "speedlib/solvers/lp.py", "data/more.csv"):
+        tiny_book.write(name, "x")
+        keys.append(run_key(tiny_book))
+    monkeypatch.setattr(speedbook.cache.platform, "python_version", lambda: "3.99.0")
+    keys.append(run_key(tiny_book))
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_claim_of_another_page_changes_no_key(tiny_book):
+    before = run_key(tiny_book, FIG)
+    edit(tiny_book.root / "book/claims.yml", "tolerance: 0.1", "tolerance: 0.2")
+    assert run_key(tiny_book, FIG) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("claims.py", True), ("datasets/__init__.py", True), ("new.py", True), ("build.py", False)],
+)
+def test_the_key_knows_the_evidence_parts_of_speedbook(
+    tiny_book, tmp_path, monkeypatch, name, changes
+):
+    package = tmp_path / "speedbook"
+    shutil.copytree(ROOT / "speedbook", package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(speedbook.cache, "PACKAGE", package)
+    before = run_key(tiny_book)
+    with (package / name).open("a") as source:
+        source.write("# a line\n")
+    assert (run_key(tiny_book) != before) == changes
+
+
+def test_what_a_notebook_imports_is_evidence():
+    script = (
+        "import sys, speedbook; speedbook.record, speedbook.figures, speedbook.datasets;"
+        "print(*(m for m in sys.modules if m.startswith('speedbook.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = {name.split(".")[1] for name in done.stdout.split()}
+    assert {"claims", "rules", "cards", "figures", "datasets"} <= loaded
+    assert not loaded & speedbook.cache.PRESS
+
+
+def test_an_unreadable_run_counts_as_none(tmp_path, tiny_notebook):
+    cache = speedbook.cache.Cache(tmp_path)
+    assert cache.get(FIG, "k") is None
+    cache.put(FIG, "k", speedbook.cache.Run(tiny_notebook("x"), 1.5))
+    assert cache.get(FIG, "k").seconds == 1.5
+    (path,) = tmp_path.rglob("*.json")
+    path.write_text(path.read_text()[:50])
+    assert cache.get(FIG, "k") is None
+
+
+def test_old_runs_are_forgotten(tmp_path, tiny_notebook):
+    cache = speedbook.cache.Cache(tmp_path)
+    for i in range(8):
+        cache.put(FIG, f"k{i}", speedbook.cache.Run(tiny_notebook("x"), i))
+        path = tmp_path / FIG / f"k{i}.json"
+        os.utime(path, (i + 1, i + 1))
+    assert sorted(path.stem for path in (tmp_path / FIG).iterdir()) == [
+        "k3",
+        "k4",
+        "k5",
+        "k6",
+        "k7",
+    ]
+
+
+# Building, with a stand-in for the kernels
+
+
+class Kernels:
+    """Gives every notebook the outputs it would have, and says which it ran."""
+
+    def __init__(self, executed: Path) -> None:
+        self.executed = executed
+        self.ran: list[str] = []
+        self.text = ""
+
+    def __call__(self, jobs, workers, environment):
+        for job in jobs:
+            self.ran.append(job.name)
+            notebook = read_notebook(self.executed / job.name)
+            for cell, new in zip(
+                code_cells(notebook), code_cells(read_notebook(job.source)), strict=True
+            ):
+                cell.source = new.source
+            if self.text and job.name == FIG:
+                code_cells(notebook)[1].outputs[0].text = self.text
+            write_notebook(job.output, notebook)
+            yield Finished(job, 1.0)
+
+
+@pytest.fixture
+def kernels(tiny_book, built_book, monkeypatch):
+    kernels = Kernels(built_book / "_build" / "executed")
+    monkeypatch.setattr(speedbook.build, "execute_all", kernels)
+    page = tiny_book.root / "_build" / "html" / "index.html"
+    monkeypatch.setattr(speedbook.build, "press", lambda *_: page)
+    monkeypatch.chdir(tiny_book.root)
+    return kernels
+
+
+def build(*arguments, code=0):
+    result = CliRunner().invoke(app, ["build", *arguments])
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+def states(book):
+    status = json.loads((book.root / "_build" / "status.json").read_text())
+    return {row["notebook"]: (row["state"], row["seconds"]) for row in status["notebooks"]}
+
+
+def test_a_second_build_executes_nothing(tiny_book, kernels):
+    before = tiny_book.snapshot()
+    assert "2 executed, 0 unchanged" in build()
+    assert states(tiny_book) == {FIG: ("executed", 1.0), PROP: ("executed", 1.0)}
+    assert "0 executed, 2 unchanged" in build()
+    assert states(tiny_book) == {FIG: ("cached", 1.0), PROP: ("cached", 1.0)}
+    assert kernels.ran == [FIG, PROP]
+    assert tiny_book.snapshot() == before
+
+
+def test_one_changed_line_of_speedlib_executes_all_again(tiny_book, kernels):
+    build()
+    edit(tiny_book.root / "speedlib/__init__.py", "ANSWER = 1", "ANSWER = 2")
+    build()
+    assert kernels.ran == [FIG, PROP, FIG, PROP]
+    edit(tiny_book.root / "speedlib/__init__.py", "ANSWER = 2", "ANSWER = 1")
+    build()
+    assert kernels.ran == [FIG, PROP, FIG, PROP], "going back costs nothing"
+
+
+def test_only_the_changed_notebook_is_executed_and_prose_is_not_code(tiny_book, kernels):
+    build()
+    edit(tiny_book.root / FIG, "x + 1", "x + 2")
+    edit(tiny_book.root / PROP, "# A page", "# Another title")
+    build()
+    assert kernels.ran == [FIG, PROP, FIG]
+    executed = read_notebook(tiny_book.root / "_build" / "executed" / PROP)
+    assert executed.cells[0].source == "# Another title"
+    assert executed.cells[2].outputs
+
+
+def test_a_removed_notebook_leaves_no_copy(tiny_book, kernels):
+    build()
+    tiny_book.toc("notebooks/claims/prop-1", "book/ledger")
+    build()
+    assert not (tiny_book.root / "_build" / "executed" / FIG).exists()
+    assert not (tiny_book.root / "_build" / "stage" / FIG).exists()
+
+
+def test_refresh_writes_notebooks_and_ledger_once(tiny_book, kernels):
+    assert f"Refreshed: {FIG}, {PROP}, book/ledger.json." in build("--refresh")
+    first = tiny_book.snapshot()
+    for name in (FIG, PROP):
+        notebook = read_notebook(tiny_book.root / name)
+        assert first[name] == serialise(notebook)
+        assert all(cell.execution_count for cell in code_cells(notebook))
+    derived = (tiny_book.root / "_build" / "ledger.json").read_text()
+    assert first["book/ledger.json"] == derived
+    times = {name: (tiny_book.root / name).stat().st_mtime_ns for name in first}
+    assert "nothing, all was up to date" in build("--refresh")
+    assert {name: (tiny_book.root / name).stat().st_mtime_ns for name in first} == times
+
+
+def test_a_build_only_says_that_committed_outputs_differ(tiny_book, kernels):
+    build("--refresh")
+    assert "Committed outputs differ" not in build()
+    before = tiny_book.snapshot()
+    kernels.text = "5\n"
+    shutil.rmtree(tiny_book.root / "_build")
+    assert f"Committed outputs differ from this run; `make refresh` renews them: {FIG}" in build()
+    assert tiny_book.snapshot() == before
+    assert f"Refreshed: {FIG}." in build("--refresh")
+
+
+def test_refresh_normalises_what_an_editor_left(tiny_book, kernels):
+    build("--refresh")
+    clean = tiny_book.snapshot()
+    notebook = json.loads(clean[FIG])
+    notebook["cells"][1]["metadata"]["execution"] = {"iopub.execute_input": "2024-01-01"}
+    tiny_book.write(FIG, json.dumps(notebook))
+    assert f"Refreshed: {FIG}." in build("--refresh")
+    assert tiny_book.snapshot() == clean
+
+
+def test_quiet_says_nothing(tiny_book, kernels):
+    assert build("--quiet") == ""
+
+
+def test_off_a_terminal_there_are_no_bars(tiny_book, kernels):
+    assert "\x1b" not in build()
+
+
+def change(book, kind):
+    if kind == "two parameters cells":
+        edit(
+            book.root / FIG,
+            '"cell-2",\n   "metadata": {}',
+            '"cell-2",\n   "metadata": {"tags": ["parameters"]}',
+        )
+    elif kind == "no parameters cell":
+        edit(book.root / FIG, '"parameters"', '"other"')
+    elif kind == "not a notebook":
+        book.write(FIG, "{")
+    elif kind == "missing page":
+        book.toc("notebooks/figures/fig", "notebooks/figures/gone")
+    elif kind == "broken toc":
+        book.write("_toc.yml", "a: [")
+    elif kind == "no registry":
+        (book.root / "book" / "claims.yml").unlink()
+    elif kind == "claim without notebook":
+        book.toc("notebooks/figures/fig")
+    elif kind == "notebook without claim":
+        book.claims([])
+    elif kind == "claim without rule":
+        edit(book.root / "book/claims.yml", "kind: decidable", "kind: untestable")
+    elif kind == "claim without record":
+        text = (book.root / "book/claims.yml").read_text()
+        entry = text.split("\n", 1)[1].replace("id: prop-1", "id: prop-2")
+        book.write("book/claims.yml", text + entry)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        (
+            "two parameters cells",
+            f"{FIG}: exactly one code cell must be tagged `parameters`; got 2",
+        ),
+        ("no parameters cell", f"{FIG}: exactly one code cell must be tagged `parameters`; got 0"),
+        ("not a notebook", "fig.ipynb: is not a notebook"),
+        ("missing page", "_toc.yml names notebooks/figures/gone, and there is no such page"),
+        ("broken toc", "_toc.yml is not YAML"),
+        ("no registry", "book/claims.yml is missing"),
+        ("claim without notebook", f"claim prop-1: {PROP} is not a notebook of the book"),
+        ("notebook without claim", f"{PROP}: no claim of book/claims.yml names this notebook"),
+        ("claim without rule", "every claim has a rule"),
+        ("claim without record", f"claim prop-2: {PROP} holds no valid record of it"),
+    ],
+)
+def test_what_breaks_the_contract_fails_the_build(tiny_book, kernels, kind, fault):
+    change(tiny_book, kind)
+    assert fault in build(code=3)
+
+
+def test_outputs_that_break_the_contract_fail_the_build(tiny_book, kernels):
+    kernels.text = "saved /home/me/f.png\n"
+    said = build(code=3)
+    assert f"{FIG}: cell 3 (print(x + 1)) names a local path: /home/me" in said
+    assert "as far as it came: _build/failed/notebooks/figures/fig.ipynb" in said
+    assert states(tiny_book)[FIG] == ("failed", None)
+
+
+def test_an_unwritable_folder_is_named(tiny_book, kernels):
+    tiny_book.write("_build", "a file where the folder should be")
+    assert "_build: File exists" in build(code=3)
+
+
+def test_a_full_disk_is_named_and_leaves_no_part(tiny_book, kernels, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device", "somewhere")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert "somewhere: No space left on device" in build(code=3)
+    assert not list(tiny_book.root.rglob("*.part"))
+
+
+def test_an_interrupt_is_130(kernels, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(speedbook.build, "press", interrupt)
+    assert "Interrupted" in build(code=130)
+
+
+def test_wrong_usage_is_2(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "no _toc.yml in" in build(code=2)
+    build("--jobs", "0", code=2)
+    build("--no-such-option", code=2)
+    result = CliRunner().invoke(app, ["bild"])
+    assert result.exit_code == 2
+    assert "No such command 'bild'" in result.output
+
+
+def test_help_loads_nothing_heavy():
+    script = (
+        "import sys\nfrom speedbook.cli import app\ntry:\n    app(['--help'])\n"
+        "except SystemExit as stop:\n    assert not stop.code\n"
+        "print(*sorted(m for m in sys.modules if '.' not in m), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "Exit codes" in done.stdout
+    heavy = {"numpy", "nbformat", "papermill", "pydantic", "yaml", "matplotlib", "sphinx"}
+    assert not heavy & set(done.stderr.split())
+
+
+# The whole path, with kernels and Jupyter Book
+
+
+def run_cli(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    return subprocess.Popen(
+        [sys.executable, "-m", "speedbook", "build", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def built_book(tmp_path_factory, make_tiny_book):
+    """A book built once; tests that change it copy it."""
+    book = make_tiny_book(tmp_path_factory.mktemp("built"))
+    before = book.snapshot()
+    process = run_cli(book.root)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+    assert book.snapshot() == before
+    assert "_build/html/index.html" in output
+    return book.root
+
+
+@pytest.fixture
+def copy_of_built(built_book, tmp_path):
+    copy = tmp_path / "copy of the book"
+    shutil.copytree(built_book, copy)
+    return copy
+
+
+def test_the_whole_path(built_book):
+    below = built_book / "_build"
+    assert not list(below.rglob("*.part"))
+    assert not (below / "running").exists()
+    row = json.loads((below / "ledger.json").read_text())["claims"]["prop-1"]
+    assert (row["estimate"], row["interval"], row["seed"]) == (1.001, [0.99, 1.01], 3)
+    pages = {
+        name: (below / "html" / f"{name}.html").read_text()
+        for name in (
+            "book/index",
+            "book/ledger",
+            "notebooks/claims/prop-1",
+            "notebooks/figures/fig",
+        )
+    }
+    badge = pages["book/index"].split("It is 1.001: ")[1].split("</p>")[0]
+    for part in ('"verdict verdict-supported"', 'href="ledger.html#claim-prop-1"', "✓ supported"):
+        assert part in badge
+    table = re.search(r'<table class="ledger-table.*?</table>', pages["book/ledger"], re.S)[0]
+    for part in (
+        'id="claim-prop-1"',
+        'href="../notebooks/claims/prop-1.html"',
+        '<span class="verdict verdict-supported">✓ supported</span>',
+        "[0.990, 1.010]",
+        "equal to 1 ± 0.1",
+    ):
+        assert part in table
+    assert 'class="claim-card verdict-supported"' in pages["notebooks/claims/prop-1"]
+    assert ">4\n" in pages["notebooks/figures/fig"]
+
+
+def built_again(root, monkeypatch, code):
+    monkeypatch.chdir(root)
+    return build(code=code)
+
+
+def test_a_warning_fails_the_press_each_time_and_keeps_the_old_book(copy_of_built, monkeypatch):
+    old = (copy_of_built / "_build/html/book/index.html").read_text()
+    edit(copy_of_built / "book/index.md", "prop-1.estimate", "prop-1.estimat")
+    for _ in range(2):
+        said = built_again(copy_of_built, monkeypatch, 3)
+        assert "no 'estimat' in the ledger" in said
+        assert "index.md:3" in said
+        assert (copy_of_built / "_build/html/book/index.html").read_text() == old
+
+
+def test_pages_follow_the_ledger_and_an_unchanged_book_is_not_pressed(copy_of_built, monkeypatch):
+    monkeypatch.chdir(copy_of_built)
+    edit(copy_of_built / PROP, "1.001", "1.203")
+    edit(copy_of_built / PROP, "(0.99, 1.01)", "(1.2, 1.21)")
+    build()
+    page = (copy_of_built / "_build/html/book/index.html").read_text()
+    assert "It is 1.203" in page
+    assert "✗ contradicted" in page
+
+    def pressed(*_):
+        raise AssertionError("pressed again")
+
+    monkeypatch.setattr(speedbook.press, "_run", pressed)
+    build()
+
+
+def test_a_raising_notebook_names_itself_and_keeps_what_it_did(copy_of_built, monkeypatch):
+    edit(copy_of_built / FIG, "print(x + 1)", "raise RuntimeError('on purpose')")
+    said = built_again(copy_of_built, monkeypatch, 3)
+    assert f"{FIG}: cell 3 (raise RuntimeError('on purpose'))" in said
+    assert "RuntimeError: on purpose" in said
+    assert f"1 of 2 notebooks failed: {FIG}" in said
+    partial = copy_of_built / "_build" / "failed" / FIG
+    assert "on purpose" in partial.read_text()
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(condition, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return bool(condition())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_an_interrupt_stops_kernels_and_leaves_nothing_half_written(copy_of_built, kill, code):
+    hang = "import os, time; open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\\\n'); "
+    edit(copy_of_built / FIG, "print(x + 1)", hang + "time.sleep(99)")
+    committed = {p: p.read_bytes() for p in copy_of_built.glob("[bn]*/**/*") if p.is_file()}
+    pids = copy_of_built / "pids"
+    process = run_cli(copy_of_built)
+    assert wait_until(lambda: pids.is_file() and pids.read_text().endswith("\n"), 60)
+    kernel, worker = map(int, pids.read_text().split())
+    assert alive(kernel) and alive(worker)
+    process.send_signal(kill)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert wait_until(lambda: not alive(kernel) and not alive(worker), 15)
+    assert not list(copy_of_built.rglob("*.part"))
+    assert {path: path.read_bytes() for path in committed} == committed
+    if kill == signal.SIGINT:
+        assert "Traceback" not in output
+        assert not (copy_of_built / "_build" / "running").exists()

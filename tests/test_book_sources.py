@@ -1,0 +1,60 @@
+"""The committed notebooks, registry and ledger fit together."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from speedbook.build import notebooks_of_book
+from speedbook.claims import load_registry
+from speedbook.execution import CELL_TIMEOUT
+from speedbook.ledger import LEDGER, derive_ledger, ledger_text
+from speedbook.lint import output_problems, source_problems
+from speedbook.notebooks import displayed_figures, read_notebook, serialise
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "notebooks").rglob("*.ipynb")
+    if ".ipynb_checkpoints" not in path.parts
+)
+
+
+def test_the_book_holds_every_notebook():
+    assert NOTEBOOKS
+    assert sorted(notebooks_of_book(ROOT)) == NOTEBOOKS
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_keeps_the_contract(name):
+    notebook = read_notebook(ROOT / name)
+    assert source_problems(notebook) + output_problems(notebook, str(ROOT)) == []
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_is_normalised(name):
+    assert (ROOT / name).read_text(encoding="utf-8") == serialise(read_notebook(ROOT / name))
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_every_picture_tells_its_numbers(name):
+    """Without the digest of what is plotted, a changed picture could pass for the old one."""
+    for metadata in displayed_figures(read_notebook(ROOT / name)):
+        assert re.fullmatch("[0-9a-f]{64}", metadata.get("speedbook", {}).get("data", ""))
+        assert metadata["image/png"]["alt"].strip()
+
+
+def test_the_committed_ledger_is_the_derived_one():
+    notebooks = {name: read_notebook(ROOT / name) for name in NOTEBOOKS}
+    derived = derive_ledger(load_registry(ROOT), notebooks)
+    assert (ROOT / LEDGER).read_text(encoding="utf-8") == ledger_text(derived)
+
+
+def test_a_cell_has_the_same_time_everywhere():
+    """Each tool has a limit of its own, from none at all to half an hour."""
+    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    pytest_options = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.findall(r"^\s+timeout: (\d+)$", config, re.M) == [str(CELL_TIMEOUT)]
+    assert re.findall(r"--nbval-cell-timeout=(\d+)", pytest_options) == [str(CELL_TIMEOUT)]
