@@ -234,13 +234,3 @@ def _without_text_chunks(payload: str) -> str:
             kept.append(png[start:end])
         start = end
     return base64.b64encode(b"".join(kept)).decode("ascii")
-
-
-def displayed_figures(notebook: NotebookNode) -> list[dict[str, Any]]:
-    """Return the metadata of every output that holds a picture."""
-    return [
-        output.get("metadata", {})
-        for cell in code_cells(notebook)
-        for output in cell.get("outputs", [])
-        if "image/png" in output.get("data", {})
-    ]
