@@ -211,8 +211,9 @@ def find_python(*arguments: str, path: str = os.defpath) -> subprocess.Completed
 def fake_python(path: Path, *, right_version: bool, has_venv: bool) -> Path:
     """Write a program that answers the two questions of the script."""
     path.parent.mkdir(exist_ok=True)
-    version, venv = int(not right_version), int(not has_venv)
-    path.write_text(f'#!/bin/sh\ncase "$2" in *version*) exit {version};; *) exit {venv};; esac\n')
+    answers = {"version_info": right_version, "ensurepip": has_venv}
+    cases = "".join(f"*{word}*) exit {int(not yes)};; " for word, yes in answers.items())
+    path.write_text(f'#!/bin/sh\ncase "$2" in {cases} *) exit 2;; esac\n')
     path.chmod(0o755)
     return path
 
@@ -232,6 +233,9 @@ def test_make_takes_the_newest_python_that_will_do(tmp_path: Path) -> None:
     assert find_python(path=str(folder)).stdout == "python3.12\n"
     (folder / "python3.12").unlink()
     assert find_python(path=str(folder)).stdout == "python3.11\n"
+    fake_python(folder / "python3.12", right_version=True, has_venv=True)
+    fake_python(folder / "python3.13", right_version=True, has_venv=True)
+    assert find_python(path=str(folder)).stdout == "python3.13\n"
 
 
 @needs_shell
