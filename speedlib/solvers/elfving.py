@@ -1,67 +1,324 @@
-"""PE-optimal (c-optimal) designs by Elfving's linear program."""
+r"""PE-optimal (c-optimal) designs: Elfving's linear program by column generation.
+
+With :math:`\tilde x(a) = x(a)/\sigma(a)`, the best design for estimating :math:`c^\top\theta`
+solves
+
+.. math:: \min \|u\|_1 \quad \text{s.t.} \quad \sum_a u_a \tilde x(a) = c,
+          \qquad b^*(a) = |u_a| / \|u\|_1, \qquad c^\top A(b^*)^- c = \|u\|_1^2,
+
+and any y with :math:`|\tilde x(a)^\top y| \le 1` for all actions proves :math:`\|u\|_1 \ge c^\top
+y`. An optimal vertex needs few actions, so most are never looked at one by one: a small working
+set is solved exactly by :mod:`speedlib.solvers.simplex`, one product X y finds the actions that
+violate the dual constraint, the worst of them join. Coarse samples of the actions come first, so
+that the whole set is priced only a few times.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
+from scipy.linalg import qr
 
 from speedlib.checks import Floats, check_direction, check_features, check_variances
+from speedlib.solvers.simplex import basic_coefficients, shortest_combination
 
 __all__ = ["ElfvingSolution", "elfving"]
+
+Indices = NDArray[np.intp]
+
+#: Directions of features that add less than this, relative to their length, add no dimension.
+RANK_TOLERANCE = 1e-11
+
+#: How far the direction may lie outside the span of the features, relative to its length.
+SPAN_TOLERANCE = 1e-9
+
+#: A price above one by less than this is not worth another round.
+PRICE_TOLERANCE = 1e-11
+
+#: Size ratio of one sample of the actions to the next, and the size of the smallest.
+COARSENING, SMALLEST_SAMPLE = 8, 512
+
+#: Actions whose price is above this may soon exceed one.
+NEARLY_ONE = 0.9
+
+#: Rounding error allowed for in a price, relative to the sum of the absolute values of its terms.
+PRICE_ROUNDING = float(np.finfo(float).eps)
+
+#: Sizes of the pushes off degenerate vertices, relative to the coefficients, one after another.
+PUSHES = (1e-7, 1e-9, 1e-11, 0.0)
+
+#: Most rounds of pricing over one sample; far above what is ever needed.
+ROUNDS = 200
 
 
 @dataclass(frozen=True)
 class ElfvingSolution:
-    """Optimal design and its dual: norm and lower agree at the optimum."""
+    r"""Optimal vertex of Elfving's program with its certificate, recomputed from the input.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (A,)
+        Optimal design.
+    support : ndarray of int, shape (k,)
+        Actions with positive weight, k <= d.
+    coefficients : ndarray, shape (k,)
+        u on the support: :math:`\sum_a u_a x(a)/\sigma(a) = c`.
+    dual : ndarray, shape (d,)
+        y with :math:`|x(a)^\top y| \le \sigma(a)` for every action.
+    norm : float
+        :math:`\|u\|_1`, the square root of the optimal value.
+    lower : float
+        :math:`c^\top y`, a lower bound on the norm for every design.
+    residual : float
+        Largest entry of :math:`|c - \sum_a u_a x(a)/\sigma(a)|` relative to the largest of c, each
+        feature measured in units of its largest value.
+    pricings : int
+        Number of products X y with all actions, the one of the certificate included.
+    iterations : int
+        Number of simplex pivots.
+    """
 
     weights: Floats
-    support: NDArray[np.intp]
+    support: Indices
     coefficients: Floats
     dual: Floats
     norm: float
     lower: float
     residual: float
+    pricings: int
     iterations: int
+
+    @property
+    def gap(self) -> float:
+        """Certified relative gap between the norm and its lower bound."""
+        return abs(1 - self.lower / self.norm) if self.norm > 0 else 0.0
 
 
 def elfving(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) -> ElfvingSolution:
-    """Solve the whole program by HiGHS (first floor; column generation follows)."""
+    """Solve Elfving's linear program exactly, for few or millions of actions.
+
+    Parameters
+    ----------
+    features : array-like, shape (A, d)
+        One row x(a) per action. The rows need not span all dimensions.
+    variances : array-like, shape (A,)
+        Positive noise variances. An action without noise is refused: no proportion is optimal for
+        it, since a single pull reveals all it can.
+    direction : array-like, shape (d,)
+        The direction c.
+
+    Returns
+    -------
+    ElfvingSolution
+        Design, coefficients and dual certificate. For c = 0 every design has loss zero; the one
+        returned pulls the action of least variance.
+
+    Raises
+    ------
+    ValueError
+        If the direction is not in the span of the features.
+
+    Notes
+    -----
+    Typically four to six products X y with all actions, and memory for a few vectors of length A.
+    """
     x = check_features(features)
-    n_actions, d = x.shape
-    sigma = np.sqrt(check_variances(variances, n_actions))
-    c = check_direction(direction, d)
+    sigma = np.sqrt(check_variances(variances, x.shape[0]))
+    c = check_direction(direction, x.shape[1])
     if not c.any():
-        weights = np.zeros(n_actions)
-        weights[sigma.argmin()] = 1.0
-        none = np.zeros(0, dtype=np.intp)
-        return ElfvingSolution(weights, none, np.zeros(0), np.zeros(d), 0.0, 0.0, 0.0, 0)
-    points = x / sigma[:, None]
-    scale = np.abs(points).max(axis=0)
-    scale[scale == 0] = 1.0
-    z = points / scale
-    size = np.abs(c / scale).max()
-    result = linprog(
-        np.ones(2 * n_actions),
-        A_eq=np.hstack([z.T, -z.T]),
-        b_eq=c / scale / size,
-        method="highs-ds",
-    )
-    if result.status == 2:
-        raise ValueError("direction: not in the span of the features, so it cannot be estimated")
-    if result.x is None:
-        raise RuntimeError(f"HiGHS failed: {result.message}")
-    u = result.x[:n_actions] - result.x[n_actions:]
-    support = np.flatnonzero(np.abs(u) > 1e-9 * np.abs(u).sum())
-    coefficients = np.linalg.lstsq(points[support].T / scale[:, None], c / scale, rcond=None)[0]
-    y = np.asarray(result.eqlin.marginals) / scale
-    y /= np.abs(points @ y).max()
-    norm = float(np.abs(coefficients).sum())
-    residual = np.abs((coefficients @ points[support] - c) / scale).max() / size
-    weights = np.zeros(n_actions)
-    weights[support] = np.abs(coefficients) / norm
+        return _nothing_to_estimate(x, sigma)
+    frame = _Frame(x, c)
+    return _certified(x, sigma, c, frame, _optimal_vertex(x, sigma, frame))
+
+
+class _Found(NamedTuple):
+    """A vertex: its basis of actions, coefficients and dual; the work it took."""
+
+    basis: Indices
+    coefficients: Floats
+    dual: Floats
+    pricings: int
+    pivots: int
+
+
+class _Frame:
+    """Coordinates for the simplex: independent features, scaled, and actions that span them."""
+
+    def __init__(self, x: Floats, c: Floats) -> None:
+        sample = x[:: max(1, x.shape[0] // SMALLEST_SAMPLE)]
+        scale = np.abs(sample).max(axis=0)
+        empty = scale == 0
+        if empty.any():
+            scale[empty] = np.abs(x[:, empty]).max(axis=0)
+        self.scale = np.ldexp(1.0, np.frexp(scale)[1])  # powers of two: scaling is exact
+        self.actions = self._spanning_actions(x)
+        rows = _unit_rows(x[self.actions] / self.scale)
+        order = qr(rows, mode="r", pivoting=True)[1]
+        self.kept = np.sort(order[: self.actions.size])
+        self._check_span(rows, c / self.scale)
+        self.target = c[self.kept] / self.scale[self.kept]
+
+    def _spanning_actions(self, x: Floats) -> Indices:
+        """Find independent actions: among few first, then wherever they miss a dimension."""
+        stride = max(1, x.shape[0] // SMALLEST_SAMPLE)
+        actions = np.arange(0, x.shape[0], stride)
+        while True:
+            rows = _unit_rows(x[actions] / self.scale)
+            q, r, order = qr(rows.T, mode="full", pivoting=True)
+            rank = int(np.count_nonzero(np.abs(np.diag(r)) > RANK_TOLERANCE))
+            actions = actions[order[:rank]]
+            if rank == x.shape[1] or stride == 1:
+                return np.asarray(actions)
+            missed = np.abs(x @ (q[:, rank:] / self.scale[:, None])).max(axis=1)
+            length = np.sqrt(np.einsum("ad,ad->a", x, x / self.scale**2))
+            ratio = missed / np.where(length > 0, length, 1.0)
+            if ratio.max() <= RANK_TOLERANCE:
+                return np.asarray(actions)
+            actions = np.append(actions, ratio.argmax())
+
+    def _check_span(self, rows: Floats, c: Floats) -> None:
+        share = np.linalg.solve(rows[:, self.kept].T, c[self.kept]) if rows.size else np.zeros(0)
+        missed = np.linalg.norm(c - share @ rows)
+        if missed > SPAN_TOLERANCE * np.linalg.norm(c):
+            raise ValueError(
+                "direction: not in the span of the features (relative distance "
+                f"{missed / np.linalg.norm(c):.3g}), so no design can estimate it"
+            )
+
+    def points(self, x: Floats, sigma: Floats, actions: Indices) -> Floats:
+        """Return the actions as the simplex sees them, shape (m, r)."""
+        rows = x[actions] if self.kept.size == x.shape[1] else x[np.ix_(actions, self.kept)]
+        return np.asarray(rows / self.scale[self.kept] / sigma[actions, None])
+
+    def dual(self, y: Floats) -> Floats:
+        """Return a dual vector of the simplex in the coordinates of the input."""
+        full = np.zeros(self.scale.size)
+        full[self.kept] = y / self.scale[self.kept]
+        return full
+
+
+def _unit_rows(rows: Floats) -> Floats:
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(length > 0, length, 1.0))
+
+
+def _stages(n_actions: int) -> Iterator[tuple[int, float]]:
+    """Strides of the samples from coarse to all actions, and pushes off degenerate vertices."""
+    stride = 1
+    while n_actions > SMALLEST_SAMPLE * COARSENING * stride:
+        stride *= COARSENING
+    while stride > 1:
+        yield stride, PUSHES[0]
+        stride //= COARSENING
+    for push in PUSHES:
+        yield 1, push
+
+
+def _optimal_vertex(x: Floats, sigma: Floats, frame: _Frame) -> _Found:
+    """Find the optimal vertex of all actions, sample by sample.
+
+    Where c is a combination of fewer than r actions, as it is when the policy has few, vertices
+    are degenerate and a simplex method may stall. So it works on a target that is moved by tiny
+    unlike amounts, and keeps the vertex if it is optimal for c too. If it is not, the next stage
+    moves the target less.
+    """
+    basis, pricings, pivots = frame.actions, 0, 0
+    for stride, push in _stages(x.shape[0]):
+        rows = frame.points(x, sigma, basis)
+        goal = _pushed(rows, frame.target, push)
+        dual = frame.dual(_signs(rows, goal) @ np.linalg.inv(rows).T)
+        for _ in range(ROUNDS):
+            pricings += stride == 1
+            working = _worth_looking_at(_prices(x[::stride], sigma[::stride], dual), basis.size)
+            if working.size == 0:
+                break
+            working = np.union1d(basis, stride * working)
+            points = frame.points(x, sigma, working)
+            basis, y, steps = shortest_combination(points, goal, np.searchsorted(working, basis))
+            basis, dual, pivots = working[basis], frame.dual(y), pivots + steps
+            if steps == 0:  # what exceeds one is rounding error
+                break
+        rows = frame.points(x, sigma, basis)
+        coefficients = basic_coefficients(rows, frame.target)
+        if stride == 1 and np.all(coefficients * _signs(rows, goal) >= 0):
+            break
+    dual = _safe_dual(rows, _signs(rows, goal))
+    return _Found(basis, coefficients, frame.dual(dual), pricings, pivots)
+
+
+def _safe_dual(rows: Floats, signs: Floats) -> Floats:
+    """Solve ``rows @ y = signs``, each price lowered from one by the rounding error it may carry.
+
+    Otherwise the division by the largest price would charge all actions for the rounding error
+    of one, which is large where features of very different length share a basis.
+    """
+    y = np.linalg.solve(rows, signs)
+    error = PRICE_ROUNDING * (np.abs(rows) @ np.abs(y))
+    return np.asarray(y + np.linalg.solve(rows, signs * (1 - error) - rows @ y))
+
+
+def _signs(rows: Floats, goal: Floats) -> Floats:
+    return np.where(basic_coefficients(rows, goal) < 0, -1.0, 1.0)
+
+
+def _pushed(rows: Floats, target: Floats, push: float) -> Floats:
+    """Move the target so that every coefficient moves off zero, by unlike amounts."""
+    u = basic_coefficients(rows, target)
+    golden = np.modf(np.arange(1, u.size + 1) * 0.6180339887498949)[0]
+    amounts = push * np.abs(u).max() * (0.5 + golden) * np.where(u < 0, -1.0, 1.0)
+    return np.asarray(target + amounts @ rows)
+
+
+def _prices(rows: Floats, sigma: Floats, y: Floats) -> Floats:
+    """Return the absolute prices |x(a)'y| / sigma(a)."""
+    prices = rows @ y
+    np.abs(prices, out=prices)
+    prices /= sigma
+    return prices
+
+
+def _worth_looking_at(prices: Floats, rank: int) -> Indices:
+    """Return the actions of largest price, none if no price exceeds one."""
+    if prices.max() <= 1 + PRICE_TOLERANCE:
+        return np.zeros(0, dtype=np.intp)
+    chosen, count = np.flatnonzero(prices > NEARLY_ONE), 32 + 16 * rank
+    if chosen.size > count:
+        chosen = chosen[np.argpartition(prices[chosen], -count)[-count:]]
+    return chosen
+
+
+def _certified(
+    x: Floats, sigma: Floats, c: Floats, frame: _Frame, found: _Found
+) -> ElfvingSolution:
+    """Recompute the certificate from the input alone."""
+    kept = found.coefficients != 0
+    actions, u = found.basis[kept], found.coefficients[kept]
+    order = np.argsort(actions)
+    actions, u = actions[order], u[order]
+    missed = np.abs(c - (u / sigma[actions]) @ x[actions]) / frame.scale
+    y = found.dual / _prices(x, sigma, found.dual).max()
+    norm = float(np.abs(u).sum())
+    weights = np.zeros(x.shape[0])
+    weights[actions] = np.abs(u) / norm
     return ElfvingSolution(
-        weights, support, coefficients, y, norm, float(c @ y), float(residual), int(result.nit)
+        weights=weights,
+        support=actions,
+        coefficients=u,
+        dual=y,
+        norm=norm,
+        lower=float(c @ y),
+        residual=float(missed.max() / np.abs(c / frame.scale).max()),
+        pricings=found.pricings + 1,
+        iterations=found.pivots,
     )
+
+
+def _nothing_to_estimate(x: Floats, sigma: Floats) -> ElfvingSolution:
+    weights = np.zeros(x.shape[0])
+    weights[sigma.argmin()] = 1.0
+    none = np.zeros(0, dtype=np.intp)
+    return ElfvingSolution(weights, none, np.zeros(0), np.zeros(x.shape[1]), 0.0, 0.0, 0.0, 0, 0)

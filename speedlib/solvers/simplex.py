@@ -1,0 +1,129 @@
+r"""The shortest combination of points: :math:`\min \|u\|_1` s.t. :math:`\sum_a u_a p_a = t`.
+
+A primal simplex method for few points, the working set of :mod:`speedlib.solvers.elfving`. A
+vertex is a basis of r points. Its coefficients u solve r equations, its dual vector y solves
+:math:`p_a^\top y = \mathrm{sign}(u_a)` on the basis, and it is optimal when the price
+:math:`|p_a^\top y|` of every point is at most one.
+
+One thing differs from the textbook. A coefficient that reaches zero need not leave the basis: it
+may change its sign, and the step goes on as long as the objective still falls (the long step of
+Barrodale and Roberts, SIAM J. Numer. Anal. 10 (1973) 839-848).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from speedlib.checks import Floats
+
+__all__ = ["basic_coefficients", "shortest_combination"]
+
+Indices = NDArray[np.intp]
+
+#: A vertex is optimal when no price exceeds one by more than this and its rounding error.
+OPTIMAL = 1e-12
+
+#: A price that exceeds one by less than this is computed afresh before it is believed.
+DOUBTFUL = 1e-7
+
+#: Rounding error of a sum, relative to the sum of the absolute values of its terms.
+ROUNDING = 16 * float(np.finfo(float).eps)
+
+#: Pivots after which the inverse is computed afresh.
+REFRESH = 40
+
+#: Most pivots per point and dimension; far above what is ever needed.
+MOST_PIVOTS = 50
+
+
+def shortest_combination(
+    points: Floats, target: Floats, basis: Indices
+) -> tuple[Indices, Floats, int]:
+    """Minimise the sum of absolute coefficients, starting from a basis.
+
+    Parameters
+    ----------
+    points : ndarray, shape (m, r)
+        Points that span r dimensions.
+    target : ndarray, shape (r,)
+        The vector t to combine. Every step makes progress if t is in general position, that is,
+        not a combination of fewer than r points.
+    basis : ndarray of int, shape (r,)
+        Indices of r linearly independent points.
+
+    Returns
+    -------
+    basis : ndarray of int, shape (r,)
+        The optimal basis.
+    dual : ndarray, shape (r,)
+        y, with all prices at most one up to rounding.
+    pivots : int
+        Number of exchanges made, each of cost O(m r + r^2).
+    """
+    vertex = _Vertex(points, target, basis)
+    fresh = True
+    while vertex.pivots < MOST_PIVOTS * sum(points.shape):
+        prices = points @ vertex.dual
+        entering = int(np.abs(prices).argmax())
+        excess = abs(prices[entering]) - 1
+        if not fresh and (excess <= DOUBTFUL or vertex.pivots % REFRESH == 0):
+            vertex.refresh()
+            fresh = True
+        elif excess <= OPTIMAL + ROUNDING * (np.abs(points[entering]) @ np.abs(vertex.dual)):
+            break
+        else:
+            vertex.exchange(entering, float(prices[entering]))
+            fresh = False
+    return vertex.basis, vertex.dual, vertex.pivots
+
+
+def basic_coefficients(rows: Floats, target: Floats) -> Floats:
+    """Solve ``u @ rows = target`` for r independent rows; what is only rounding error is zero."""
+    inverse = np.linalg.inv(rows)
+    u = target @ inverse
+    u += (target - u @ rows) @ inverse
+    error = ROUNDING * (np.abs(target) @ np.abs(inverse))
+    return np.asarray(np.where(np.abs(u) > error, u, 0.0))
+
+
+class _Vertex:
+    """A basis, the inverse of its rows, its coefficients with their signs, its dual vector."""
+
+    def __init__(self, points: Floats, target: Floats, basis: Indices) -> None:
+        self.points, self.target, self.basis = points, target, basis.copy()
+        self.pivots = 0
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Compute everything afresh from the basis, with one step of iterative refinement."""
+        rows = self.points[self.basis]
+        self.inverse = np.linalg.inv(rows).T
+        self.coefficients = self.inverse @ self.target
+        self.coefficients += self.inverse @ (self.target - self.coefficients @ rows)
+        self.signs = np.where(self.coefficients < 0, -1.0, 1.0)
+        self.dual = self.signs @ self.inverse
+        self.dual += (self.signs - rows @ self.dual) @ self.inverse
+
+    def exchange(self, entering: int, price: float) -> None:
+        """Bring in a point whose price exceeds one; the point that ends the long step leaves."""
+        sign = 1.0 if price > 0 else -1.0
+        change = sign * (self.inverse @ self.points[entering])
+        slopes = self.signs * change
+        falling = np.flatnonzero(slopes > 0)
+        slopes = slopes[falling]
+        steps = np.abs(self.coefficients[falling]) / slopes
+        order = steps.argsort()
+        gain = 2 * slopes[order].cumsum() + (1 - abs(price))
+        last = int((gain >= 0).argmax())
+        passed, leaving, step = falling[order[:last]], falling[order[last]], steps[order[last]]
+        self.coefficients -= step * change
+        self.coefficients[leaving] = sign * step
+        self.signs[passed] *= -1
+        self.signs[leaving] = sign
+        row = self.inverse[leaving] / change[leaving]
+        self.inverse -= change[:, None] * row
+        self.inverse[leaving] = sign * row
+        self.basis[leaving] = entering
+        self.dual = self.signs @ self.inverse
+        self.pivots += 1
