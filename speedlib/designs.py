@@ -18,14 +18,21 @@ from numpy.typing import ArrayLike, NDArray
 from speedlib.checks import (
     Floats,
     check_choice,
-    check_direction,
     check_features,
-    check_finite,
     check_policy,
     check_psd,
     check_variances,
 )
+from speedlib.criteria import (
+    CRITERIA,
+    chosen_direction,
+    criterion_value,
+    information_matrix,
+    pe_loss,
+    target_direction,
+)
 from speedlib.solvers.elfving import elfving
+from speedlib.solvers.exchange import exchange_design
 
 __all__ = [
     "CRITERIA",
@@ -38,13 +45,11 @@ __all__ = [
     "target_direction",
 ]
 
-CRITERIA = ("PE", "A", "D", "G", "linear")
-
 #: Efficiency that a design may miss before `optimal_design` warns.
 TOLERANCES = {"PE": 1e-9, "A": 1e-6, "D": 1e-6, "G": 1e-6, "linear": 1e-6}
 
-#: A direction counts as estimable if the relative part of it outside the range is below this.
-RANGE_TOLERANCE = 1e-9
+#: Largest relative residual of the equations that a certificate may rest on.
+RESIDUAL_TOLERANCE = 1e-11
 
 
 class DesignWarning(UserWarning):
@@ -96,132 +101,9 @@ class Design:
         more = ", ..." if self.support.size > 6 else ""
         return (
             f"Design({self.criterion}-optimal, {self.support.size} of {self.weights.size} actions, "
-            f"value={self.value:.6g}, efficiency>={self.efficiency_bound:.9f}, "
+            f"value={self.value:.6g}, efficiency>={self.efficiency_bound - 5e-10:.9f}, "
             f"weights={{{shown}{more}}})"
         )
-
-
-def target_direction(features: ArrayLike, policy: ArrayLike) -> Floats:
-    r"""Mean feature vector of a policy, :math:`c = \sum_a \pi(a)\, x(a)`.
-
-    The value of the policy is :math:`v(\pi) = c^\top \theta`. Entries that are zero up to rounding
-    are returned as exact zeros.
-
-    Parameters
-    ----------
-    features : array-like, shape (A, d)
-        One row x(a) per action.
-    policy : array-like, shape (A,)
-        Target policy: probabilities that sum to one.
-
-    Returns
-    -------
-    ndarray, shape (d,)
-        The direction c.
-
-    Examples
-    --------
-    >>> target_direction([[1.0, 0.0], [0.0, 2.0]], [0.25, 0.75])
-    array([0.25, 1.5 ])
-    """
-    x = check_features(features)
-    pi = check_policy(policy, x.shape[0])
-    c = pi @ x
-    rounding = 8 * np.finfo(float).eps * (pi @ np.abs(x))
-    return np.where(np.abs(c) > rounding, c, 0.0)
-
-
-def information_matrix(weights: ArrayLike, features: ArrayLike, variances: ArrayLike) -> Floats:
-    r"""Information matrix :math:`A(b) = \sum_a b(a)\, x(a) x(a)^\top / \sigma^2(a)`.
-
-    Parameters
-    ----------
-    weights : array-like, shape (..., A)
-        Non-negative weights b; they need not sum to one.
-    features : array-like, shape (A, d)
-        One row x(a) per action.
-    variances : array-like, shape (..., A)
-        Positive noise variances.
-
-    Returns
-    -------
-    ndarray, shape (..., d, d)
-        Symmetric positive semidefinite matrices.
-
-    References
-    ----------
-    The paper, equation for the design matrix in Section 3.
-
-    Examples
-    --------
-    >>> information_matrix([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [1.0, 4.0])
-    array([[0.5  , 0.   ],
-           [0.   , 0.125]])
-    """
-    x = check_features(features)
-    b = _check_weights(weights, x.shape[0])
-    v = check_variances(variances, x.shape[0], batch=True)
-    precision = b / v
-    return np.asarray((x.T * precision[..., None, :]) @ x)
-
-
-def pe_loss(
-    weights: ArrayLike,
-    features: ArrayLike,
-    variances: ArrayLike,
-    *,
-    policy: ArrayLike | None = None,
-    direction: ArrayLike | None = None,
-) -> float | Floats:
-    r"""Loss of a design for policy evaluation, :math:`c^\top A(b)^- c`.
-
-    It is n times the mean squared error of the weighted least-squares estimate of
-    :math:`c^\top\theta` after n rounds spread as b says. It equals :math:`\min \|v\|^2` over v with
-    :math:`\sum_a v_a \sqrt{b(a)}\, x(a)/\sigma(a) = c`, and is :math:`+\infty` when c is not in
-    the range of A(b): then the design cannot estimate the value at all.
-
-    Parameters
-    ----------
-    weights : array-like, shape (..., A)
-        Designs b (non-negative; they need not sum to one).
-    features : array-like, shape (A, d)
-        One row x(a) per action.
-    variances : array-like, shape (..., A)
-        Positive noise variances.
-    policy, direction : array-like, shape (A,) or (d,)
-        Exactly one: the target policy, or c itself.
-
-    Returns
-    -------
-    float, or ndarray of shape (...)
-        The loss of each design.
-
-    Notes
-    -----
-    The range is judged on :math:`\sqrt{b}\,x/\sigma` (whose condition number is the square root
-    of that of A(b)) with columns scaled to one, by a relative tolerance.
-
-    References
-    ----------
-    The paper, Proposition 1.
-
-    Examples
-    --------
-    >>> one_hot = [[1.0, 0.0], [0.0, 1.0]]
-    >>> round(pe_loss([0.5, 0.5], one_hot, [1.0, 4.0], policy=[0.5, 0.5]), 12)
-    2.5
-    >>> pe_loss([1.0, 0.0], one_hot, [1.0, 4.0], policy=[0.5, 0.5])
-    inf
-    """
-    x = check_features(features)
-    b = _check_weights(weights, x.shape[0])
-    v = check_variances(variances, x.shape[0], batch=True)
-    c = _direction(x, policy, direction)
-    root = np.sqrt(b / v)
-    if root.ndim == 1:
-        x, root = x[root > 0], root[root > 0]
-    loss = _squared_norm_of_solution(root[..., None] * x, c)
-    return float(loss) if root.ndim == 1 else loss
 
 
 def optimal_design(
@@ -292,11 +174,12 @@ def optimal_design(
     x = check_features(features)
     v = check_variances(variances, x.shape[0])
     allowed = TOLERANCES[criterion] if tolerance is None else _check_tolerance(tolerance)
-    _check_arguments(criterion, policy, direction, matrix)
+    target = _target(criterion, x, policy, direction, matrix)
     if criterion == "PE":
-        design = _pe_design(x, v, _direction(x, policy, direction))
+        assert target is not None
+        design = _pe_design(x, v, target)
     else:
-        design = _exchange(x, v, criterion, matrix, allowed)
+        design = _smooth_design(x, v, criterion, target, allowed)
     if not design.efficiency_bound >= 1 - allowed:
         warnings.warn(_complaint(design, allowed), DesignWarning, stacklevel=2)
     return design
@@ -342,126 +225,60 @@ def design_efficiency(
     best = optimal_design(
         x, variances, criterion, policy=policy, direction=direction, matrix=matrix
     )
-    v = check_variances(variances, x.shape[0])
+    target = _target(criterion, x, policy, direction, matrix)
+    value = criterion_value(criterion, b, x, check_variances(variances, x.shape[0]), target)
     if criterion == "D":
-        gap = (_log_det(b, x, v) - best.value) / x.shape[1]
-        return float(min(1.0, best.efficiency_bound * np.exp(gap)))
-    value = _value(criterion, b, x, v, policy, direction, matrix)
-    if value == 0.0:
-        return 1.0
-    return float(min(1.0, best.efficiency_bound * best.value / value))
+        ratio = float(np.exp((value - best.value) / x.shape[1]))
+    else:
+        ratio = best.value / value if value > 0 else 1.0
+    return min(1.0, best.efficiency_bound * ratio)
 
 
 def _pe_design(x: Floats, v: Floats, c: Floats) -> Design:
     solution = elfving(x, v, c)
-    sound = solution.residual <= RANGE_TOLERANCE
-    ratio = solution.lower / solution.norm if solution.norm > 0 else 1.0
+    sound = solution.residual <= RESIDUAL_TOLERANCE
     return Design(
         weights=solution.weights,
         value=solution.norm**2,
-        efficiency_bound=min(1.0, ratio) ** 2 if sound else 0.0,
+        efficiency_bound=max(0.0, 1 - solution.gap) ** 2 if sound else 0.0,
         dual=solution.dual,
         criterion="PE",
         iterations=solution.iterations,
     )
 
 
-def _exchange(
-    x: Floats, v: Floats, criterion: str, matrix: ArrayLike | None, tolerance: float
+def _smooth_design(
+    x: Floats, v: Floats, criterion: str, matrix: Floats | None, tolerance: float
 ) -> Design:
-    from speedlib.solvers.exchange import exchange_design
-
-    points = x if criterion == "G" else x / np.sqrt(v)[:, None]
-    kernel = None if matrix is None else check_psd("matrix", matrix, x.shape[1])
-    found = exchange_design(
-        points, "D" if criterion == "G" else criterion, matrix=kernel, tolerance=tolerance
-    )
-    value = found.value
     if criterion == "G":
-        value = _worst_prediction(found.weights, x)
-    return Design(
-        found.weights, value, found.efficiency_bound, found.dual, criterion, found.iterations
-    )
+        found = exchange_design(x, "D", tolerance=tolerance)
+        value = criterion_value("G", found.weights, x, v)
+        bound = min(1.0, x.shape[1] / value)
+    else:
+        points = x / np.sqrt(v)[:, None]
+        found = exchange_design(points, criterion, matrix=matrix, tolerance=tolerance)
+        value, bound = found.value, found.efficiency_bound
+    return Design(found.weights, value, bound, found.dual, criterion, found.iterations)
 
 
-def _value(
+def _target(
     criterion: str,
-    b: Floats,
     x: Floats,
-    v: Floats,
     policy: ArrayLike | None,
     direction: ArrayLike | None,
     matrix: ArrayLike | None,
-) -> float:
-    """Criterion value of a design, to be minimised (all criteria but D)."""
+) -> Floats | None:
+    """Return c for "PE", K for "linear", None otherwise; refuse what the criterion does not use."""
+    if criterion != "PE" and (policy is not None or direction is not None):
+        raise ValueError(f'policy, direction: only for criterion "PE"; got criterion {criterion!r}')
+    if (criterion == "linear") != (matrix is not None):
+        raise ValueError(
+            'matrix: required by criterion "linear" and by no other; '
+            f"got criterion {criterion!r} {'with' if matrix is not None else 'without'} matrix"
+        )
     if criterion == "PE":
-        return float(pe_loss(b, x, v, policy=policy, direction=direction))
-    if criterion == "G":
-        return _worst_prediction(b, x)
-    d = x.shape[1]
-    kernel = np.eye(d) if matrix is None else check_psd("matrix", matrix, d)
-    eigenvalues, vectors = np.linalg.eigh(kernel)
-    factors = vectors.T[eigenvalues > 0] * np.sqrt(eigenvalues[eigenvalues > 0])[:, None]
-    return float(sum(float(pe_loss(b, x, v, direction=row)) for row in factors))
-
-
-def _worst_prediction(b: Floats, x: Floats) -> float:
-    """Return max over actions of x' A(b)^-1 x with unit variances; inf for a singular design."""
-    root = np.sqrt(b[b > 0])[:, None] * x[b > 0]
-    scale = _column_scale(x)
-    upper = np.linalg.qr(root / scale, mode="r")
-    _, singular, right = np.linalg.svd(upper, full_matrices=False)
-    if singular.size < x.shape[1] or singular[-1] <= _rank_cut(root.shape) * singular[0]:
-        return float("inf")
-    return float((((x / scale) @ (right.T / singular)) ** 2).sum(axis=1).max())
-
-
-def _log_det(b: Floats, x: Floats, v: Floats) -> float:
-    sign, value = np.linalg.slogdet(information_matrix(b, x, v))
-    return float(value) if sign > 0 else -np.inf
-
-
-def _squared_norm_of_solution(rows: Floats, c: Floats) -> Floats:
-    """Minimum of |v|^2 subject to rows' v = c, inf if there is none; rows has shape (..., m, d)."""
-    scale = _column_scale(rows)
-    target = c / scale
-    upper = np.linalg.qr(rows / scale[..., None, :], mode="r")
-    _, singular, right = np.linalg.svd(upper, full_matrices=False)
-    top = singular.max(axis=-1, keepdims=True, initial=0.0)
-    kept = singular > _rank_cut(rows.shape[-2:]) * top
-    part = np.einsum("...kd,...d->...k", right, target) * kept
-    missed = target - np.einsum("...kd,...k->...d", right, part)
-    size = np.linalg.norm(target, axis=-1)
-    loss = ((part / np.where(kept, singular, 1.0)) ** 2).sum(axis=-1)
-    return np.where(np.linalg.norm(missed, axis=-1) <= RANGE_TOLERANCE * size, loss, np.inf)
-
-
-def _column_scale(rows: Floats) -> Floats:
-    """Largest absolute entry of each column, 1 for an empty one; shape (..., d)."""
-    scale = np.abs(rows).max(axis=-2, initial=0.0)
-    return np.asarray(np.where(scale > 0, scale, 1.0))
-
-
-def _rank_cut(shape: tuple[int, ...]) -> float:
-    return 4 * max(shape) * float(np.finfo(float).eps)
-
-
-def _direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike | None) -> Floats:
-    if (policy is None) == (direction is None):
-        raise ValueError("policy, direction: pass exactly one of them")
-    if policy is not None:
-        return target_direction(x, policy)
-    assert direction is not None
-    return check_direction(direction, x.shape[1])
-
-
-def _check_weights(weights: ArrayLike, n_actions: int) -> Floats:
-    b = check_finite("weights", weights)
-    if b.shape[-1:] != (n_actions,):
-        raise ValueError(f"weights: expected shape (..., {n_actions}); got shape {b.shape}")
-    if np.any(b < 0):
-        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
-    return b
+        return chosen_direction(x, policy, direction)
+    return None if matrix is None else check_psd("matrix", matrix, x.shape[1])
 
 
 def _check_tolerance(tolerance: float) -> float:
@@ -470,28 +287,16 @@ def _check_tolerance(tolerance: float) -> float:
     return float(tolerance)
 
 
-def _check_arguments(
-    criterion: str,
-    policy: ArrayLike | None,
-    direction: ArrayLike | None,
-    matrix: ArrayLike | None,
-) -> None:
-    if criterion != "PE" and (policy is not None or direction is not None):
-        raise ValueError(f'policy, direction: only for criterion "PE"; got criterion {criterion!r}')
-    if (criterion == "linear") != (matrix is not None):
-        raise ValueError(
-            'matrix: required by criterion "linear" and by no other; '
-            f"got criterion {criterion!r} {'with' if matrix is not None else 'without'} matrix"
-        )
-
-
 def _complaint(design: Design, tolerance: float) -> str:
     if design.criterion == "PE":
-        cause = "the features are too badly conditioned for double precision"
-        cure = "rescale or rotate the features, or drop nearly dependent ones"
+        cause = (
+            "the features are so nearly dependent, or so unlike in length, that double precision "
+            "does not determine the optimum"
+        )
+        cure = "drop or combine nearly dependent features and actions, or allow a larger tolerance"
     else:
         cause = f"the solver stopped after {design.iterations} iterations"
-        cure = "accept it with a larger tolerance, or rescale the features"
+        cure = "allow a larger tolerance, or rescale the features"
     return (
         f"{design.criterion}-optimal design: certified efficiency {design.efficiency_bound:.12g} "
         f"misses 1 - {tolerance:g}, because {cause}; {cure}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -124,10 +126,14 @@ def efficient_counts(weights: ArrayLike, rounds: int) -> Counts:
         spare = np.where(counts[over] > 0, (counts[over] - 1) / divisor[over], -np.inf)
         counts[over, spare.argmax(axis=1)] -= 1
         missing -= np.sign(missing)
-    return counts.astype(np.int64).reshape(b.shape)
+    return np.asarray(counts.astype(np.int64).reshape(b.shape))
 
 
-_RULES = {"floor": floor_counts, "ceil": ceil_counts, "efficient": efficient_counts}
+_RULES: dict[str, Callable[[ArrayLike, int], Counts]] = {
+    "floor": floor_counts,
+    "ceil": ceil_counts,
+    "efficient": efficient_counts,
+}
 
 
 def round_design(weights: ArrayLike, rounds: int, rule: str = "floor") -> Counts:

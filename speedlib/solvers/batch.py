@@ -1,31 +1,219 @@
-"""Many small PE problems that share features and differ in their variances."""
+r"""Many PE problems at once that share features and direction and differ in their variances.
+
+With :math:`w = u/\sigma`, Elfving's program reads :math:`\min \sum_a |w_a| \sigma(a)` subject to
+:math:`\sum_a w_a x(a) = c`. Its vertices do not depend on the variances, only their costs do. So a
+vertex that is optimal for typical variances is a feasible start for every problem, and optimal
+for many of them; the others walk to theirs side by side, one exchange of every problem at a time.
+The steps are those of :mod:`speedlib.solvers.simplex`, with an axis for the problems in front.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from speedlib.checks import Floats, check_direction, check_features, check_variances
-from speedlib.solvers.elfving import elfving
+from speedlib.solvers.elfving import elfving, optimal_vertex
+from speedlib.solvers.frame import Frame, pushed
 
 __all__ = ["BatchDesigns", "pe_designs"]
+
+Indices = NDArray[np.intp]
+
+#: Entries of the table of prices (problems times actions) that are held at once.
+BLOCK = 500_000
+
+#: A price above one by less than this ends the walk.
+PRICE_TOLERANCE = 1e-11
+
+#: Push off degenerate vertices, relative to the coefficients.
+PUSH = 1e-7
+
+#: A problem whose relative gap or residual exceeds this is solved again on its own.
+GAP = 1e-11
+
+#: Rounding error of a coefficient, relative to the sum of the absolute values of its terms.
+ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
 class BatchDesigns:
-    """Weights (R, A) and values (R,) of the optimal designs."""
+    r"""Optimal designs of R problems.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (R, A)
+        Optimal designs.
+    values : ndarray, shape (R,)
+        Optimal values :math:`\|u\|_1^2`.
+    gaps : ndarray, shape (R,)
+        Certified relative gaps between :math:`\|u\|_1` and its lower bound :math:`c^\top y`.
+    alone : int
+        Number of problems that were solved again on their own.
+    """
 
     weights: Floats
     values: Floats
+    gaps: Floats
+    alone: int
 
 
 def pe_designs(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) -> BatchDesigns:
-    """Solve one by one (first floor; the vectorised solver follows)."""
+    """Solve R problems of policy evaluation that differ in their variances only.
+
+    Parameters
+    ----------
+    features : array-like, shape (A, d)
+        One row x(a) per action.
+    variances : array-like, shape (R, A)
+        Positive noise variances, one row per problem.
+    direction : array-like, shape (d,)
+        The direction c.
+
+    Returns
+    -------
+    BatchDesigns
+        The optima that :func:`speedlib.solvers.elfving.elfving` finds one by one.
+
+    Raises
+    ------
+    ValueError
+        If the direction is not in the span of the features.
+
+    Notes
+    -----
+    Every exchange costs R (A d + d^2) operations for the R problems still on their way. Each
+    optimum is certified by a dual solution computed afresh; a problem that fails is handed to
+    :func:`speedlib.solvers.elfving.elfving`. Where a problem has several optimal designs, which of
+    them is returned may depend on the other problems.
+
+    Examples
+    --------
+    >>> designs = pe_designs([[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 4.0]], [0.5, 0.5])
+    >>> designs.weights.round(6)
+    array([[0.5     , 0.5     ],
+           [0.333333, 0.666667]])
+    """
     x = check_features(features)
-    v = np.atleast_2d(check_variances(variances, x.shape[0], batch=True))
+    v = check_variances(variances, x.shape[0], batch=True)
+    if v.ndim != 2:
+        raise ValueError(f"variances: expected shape (R, {x.shape[0]}); got shape {v.shape}")
     c = check_direction(direction, x.shape[1])
-    solutions = [elfving(x, row, c) for row in v]
-    weights = np.array([s.weights for s in solutions]).reshape(v.shape)
-    return BatchDesigns(weights, np.array([s.norm**2 for s in solutions]))
+    weights, gaps = np.zeros(v.shape), np.zeros(v.shape[0])
+    if not c.any() or v.shape[0] == 0:
+        weights[np.arange(v.shape[0]), v.argmin(axis=1)] = 1.0
+        return BatchDesigns(weights, np.zeros(v.shape[0]), gaps, 0)
+    lengths = np.zeros(v.shape[0])
+    shared = _Shared(x, v, c)
+    size = max(1, BLOCK // x.shape[0])
+    for start in range(0, v.shape[0], size):
+        block = slice(start, start + size)
+        weights[block], lengths[block], gaps[block] = shared.solve(np.sqrt(v[block]))
+    failed = np.flatnonzero(~(gaps <= GAP))
+    for problem in failed:
+        single = elfving(x, v[problem], c)
+        weights[problem], lengths[problem], gaps[problem] = single.weights, single.norm, single.gap
+    return BatchDesigns(weights, lengths**2, gaps, failed.size)
+
+
+class _Shared:
+    """What the problems share: points, target, and a start that is optimal for typical noise."""
+
+    def __init__(self, x: Floats, v: Floats, c: Floats) -> None:
+        frame = Frame(x, c)
+        typical = np.exp(0.5 * np.log(v).mean(axis=0))
+        self.points = frame.points(x, np.ones(x.shape[0]), np.arange(x.shape[0]))
+        self.target = frame.target
+        self.start = optimal_vertex(x, typical, frame).basis
+        self.goal = pushed(frame.points(x, typical, self.start), self.target, PUSH)
+
+    def solve(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return designs, norms and gaps of the problems with standard deviations (R, A)."""
+        with np.errstate(all="ignore"):  # a problem that goes astray has a gap of nan
+            return self._certified(sigma, *self._walk(sigma))
+
+    def _walk(self, sigma: Floats) -> tuple[Indices, Floats]:
+        """Exchange basis actions, all problems at once, until no price exceeds one."""
+        n_problems, rank = sigma.shape[0], self.start.size
+        final_basis = np.tile(self.start, (n_problems, 1))
+        final_inverse = np.tile(np.linalg.inv(self.points[self.start].T), (n_problems, 1, 1))
+        walkers = np.arange(n_problems)
+        basis, inverse = final_basis.copy(), final_inverse.copy()
+        w = inverse @ self.goal
+        for _ in range(50 * (rank + 1)):
+            cost = np.take_along_axis(sigma[walkers], basis, axis=1)
+            y = _times(np.copysign(cost, w), inverse)
+            prices = np.abs(y @ self.points.T) / sigma[walkers]
+            entering = prices.argmax(axis=1)
+            going = prices[np.arange(walkers.size), entering] > 1 + PRICE_TOLERANCE
+            stay = walkers[~going]
+            final_basis[stay], final_inverse[stay] = basis[~going], inverse[~going]
+            if not going.any():
+                break
+            walkers, basis, inverse, w = walkers[going], basis[going], inverse[going], w[going]
+            entering, y, cost = entering[going], y[going], cost[going]
+            self._exchange(entering, y, sigma[walkers, entering], cost, basis, inverse, w)
+        return final_basis, final_inverse
+
+    def _exchange(
+        self,
+        entering: Indices,
+        y: Floats,
+        entering_cost: Floats,
+        cost: Floats,
+        basis: Indices,
+        inverse: Floats,
+        w: Floats,
+    ) -> None:
+        """Make the long step of every problem, in place."""
+        every = np.arange(entering.size)
+        point = self.points[entering]
+        price = np.einsum("rk,rk->r", point, y)
+        sign = np.copysign(1.0, price)
+        change = sign[:, None] * _apply(inverse, point)
+        slopes = np.copysign(change, change * w)
+        steps = np.where(slopes > 0, np.abs(w / change), np.inf)
+        order = steps.argsort(axis=1)
+        gains = np.take_along_axis(np.maximum(slopes, 0.0) * cost, order, axis=1)
+        gains = 2 * gains.cumsum(axis=1) + (entering_cost - np.abs(price))[:, None]
+        leaving = order[every, (gains >= 0).argmax(axis=1)]
+        step = steps[every, leaving]
+        w -= step[:, None] * change
+        w[every, leaving] = sign * step
+        row = inverse[every, leaving] / change[every, leaving][:, None]
+        inverse -= change[:, :, None] * row[:, None, :]
+        inverse[every, leaving] = sign[:, None] * row
+        basis[every, leaving] = entering
+
+    def _certified(
+        self, sigma: Floats, basis: Indices, inverse: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Compute coefficients and duals afresh from the bases, with certified gaps."""
+        rows, cost = self.points[basis], np.take_along_axis(sigma, basis, axis=1)
+        columns = rows.transpose(0, 2, 1)
+        inverse = inverse + (np.eye(basis.shape[1]) - inverse @ columns) @ inverse
+        w = inverse @ self.target
+        w += _apply(inverse, self.target - _apply(columns, w))
+        w[np.abs(w) <= ROUNDING * (np.abs(inverse) @ np.abs(self.target))] = 0.0
+        signs = np.copysign(cost, inverse @ self.goal)
+        y = _times(signs, inverse)
+        y += _times(signs - _apply(rows, y), inverse)
+        top = (np.abs(y @ self.points.T) / sigma).max(axis=1)
+        lengths = (np.abs(w) * cost).sum(axis=1)
+        missed = np.abs(self.target - _apply(columns, w)).max(axis=1) / np.abs(self.target).max()
+        gaps = np.maximum(np.abs(1 - (y @ self.target) / top / lengths), missed)
+        weights = np.zeros(sigma.shape)
+        np.put_along_axis(weights, basis, np.abs(w) * cost / lengths[:, None], axis=1)
+        return weights, lengths, gaps
+
+
+def _apply(matrices: Floats, vectors: Floats) -> Floats:
+    """Return matrix times vector for each problem."""
+    return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
+
+
+def _times(vectors: Floats, matrices: Floats) -> Floats:
+    """Return vector times matrix for each problem."""
+    return np.asarray((vectors[:, None, :] @ matrices)[:, 0, :])

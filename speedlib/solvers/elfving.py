@@ -21,20 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import qr
 
 from speedlib.checks import Floats, check_direction, check_features, check_variances
+from speedlib.solvers.frame import Frame, pushed
 from speedlib.solvers.simplex import basic_coefficients, shortest_combination
 
 __all__ = ["ElfvingSolution", "elfving"]
 
 Indices = NDArray[np.intp]
-
-#: Directions of features that add less than this, relative to their length, add no dimension.
-RANK_TOLERANCE = 1e-11
-
-#: How far the direction may lie outside the span of the features, relative to its length.
-SPAN_TOLERANCE = 1e-9
 
 #: A price above one by less than this is not worth another round.
 PRICE_TOLERANCE = 1e-11
@@ -131,11 +125,11 @@ def elfving(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) -> 
     c = check_direction(direction, x.shape[1])
     if not c.any():
         return _nothing_to_estimate(x, sigma)
-    frame = _Frame(x, c)
-    return _certified(x, sigma, c, frame, _optimal_vertex(x, sigma, frame))
+    frame = Frame(x, c)
+    return _certified(x, sigma, c, frame, optimal_vertex(x, sigma, frame))
 
 
-class _Found(NamedTuple):
+class Vertex(NamedTuple):
     """A vertex: its basis of actions, coefficients and dual; the work it took."""
 
     basis: Indices
@@ -145,65 +139,25 @@ class _Found(NamedTuple):
     pivots: int
 
 
-class _Frame:
-    """Coordinates for the simplex: independent features, scaled, and actions that span them."""
+def optimal_vertex(x: Floats, sigma: Floats, frame: Frame) -> Vertex:
+    """Find the optimal vertex of all actions, one sample of them after another.
 
-    def __init__(self, x: Floats, c: Floats) -> None:
-        sample = x[:: max(1, x.shape[0] // SMALLEST_SAMPLE)]
-        scale = np.abs(sample).max(axis=0)
-        empty = scale == 0
-        if empty.any():
-            scale[empty] = np.abs(x[:, empty]).max(axis=0)
-        self.scale = np.ldexp(1.0, np.frexp(scale)[1])  # powers of two: scaling is exact
-        self.actions = self._spanning_actions(x)
-        rows = _unit_rows(x[self.actions] / self.scale)
-        order = qr(rows, mode="r", pivoting=True)[1]
-        self.kept = np.sort(order[: self.actions.size])
-        self._check_span(rows, c / self.scale)
-        self.target = c[self.kept] / self.scale[self.kept]
-
-    def _spanning_actions(self, x: Floats) -> Indices:
-        """Find independent actions: among few first, then wherever they miss a dimension."""
-        stride = max(1, x.shape[0] // SMALLEST_SAMPLE)
-        actions = np.arange(0, x.shape[0], stride)
-        while True:
-            rows = _unit_rows(x[actions] / self.scale)
-            q, r, order = qr(rows.T, mode="full", pivoting=True)
-            rank = int(np.count_nonzero(np.abs(np.diag(r)) > RANK_TOLERANCE))
-            actions = actions[order[:rank]]
-            if rank == x.shape[1] or stride == 1:
-                return np.asarray(actions)
-            missed = np.abs(x @ (q[:, rank:] / self.scale[:, None])).max(axis=1)
-            length = np.sqrt(np.einsum("ad,ad->a", x, x / self.scale**2))
-            ratio = missed / np.where(length > 0, length, 1.0)
-            if ratio.max() <= RANK_TOLERANCE:
-                return np.asarray(actions)
-            actions = np.append(actions, ratio.argmax())
-
-    def _check_span(self, rows: Floats, c: Floats) -> None:
-        share = np.linalg.solve(rows[:, self.kept].T, c[self.kept]) if rows.size else np.zeros(0)
-        missed = np.linalg.norm(c - share @ rows)
-        if missed > SPAN_TOLERANCE * np.linalg.norm(c):
-            raise ValueError(
-                "direction: not in the span of the features (relative distance "
-                f"{missed / np.linalg.norm(c):.3g}), so no design can estimate it"
-            )
-
-    def points(self, x: Floats, sigma: Floats, actions: Indices) -> Floats:
-        """Return the actions as the simplex sees them, shape (m, r)."""
-        rows = x[actions] if self.kept.size == x.shape[1] else x[np.ix_(actions, self.kept)]
-        return np.asarray(rows / self.scale[self.kept] / sigma[actions, None])
-
-    def dual(self, y: Floats) -> Floats:
-        """Return a dual vector of the simplex in the coordinates of the input."""
-        full = np.zeros(self.scale.size)
-        full[self.kept] = y / self.scale[self.kept]
-        return full
-
-
-def _unit_rows(rows: Floats) -> Floats:
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(length > 0, length, 1.0))
+    Where c is a combination of fewer than r actions, as it is when the policy has few, vertices
+    are degenerate and a simplex method may stall. So it works on a target that is moved by tiny
+    unlike amounts, and keeps the vertex if it is optimal for c too. If it is not, the next stage
+    moves the target less.
+    """
+    basis, pricings, pivots = frame.actions, 0, 0
+    for stride, push in _stages(x.shape[0]):
+        rows = frame.points(x, sigma, basis)
+        goal = pushed(rows, frame.target, push)
+        basis, rounds, steps = _generate_columns(x, sigma, frame, goal, basis, stride)
+        pricings, pivots = pricings + rounds * (stride == 1), pivots + steps
+        rows = frame.points(x, sigma, basis)
+        u, signs = basic_coefficients(rows, frame.target), _signs(rows, goal)
+        if stride == 1 and np.all(u * signs >= 0):
+            break
+    return Vertex(basis, u, frame.dual(_safe_dual(rows, signs)), pricings, pivots)
 
 
 def _stages(n_actions: int) -> Iterator[tuple[int, float]]:
@@ -218,36 +172,25 @@ def _stages(n_actions: int) -> Iterator[tuple[int, float]]:
         yield 1, push
 
 
-def _optimal_vertex(x: Floats, sigma: Floats, frame: _Frame) -> _Found:
-    """Find the optimal vertex of all actions, sample by sample.
-
-    Where c is a combination of fewer than r actions, as it is when the policy has few, vertices
-    are degenerate and a simplex method may stall. So it works on a target that is moved by tiny
-    unlike amounts, and keeps the vertex if it is optimal for c too. If it is not, the next stage
-    moves the target less.
-    """
-    basis, pricings, pivots = frame.actions, 0, 0
-    for stride, push in _stages(x.shape[0]):
-        rows = frame.points(x, sigma, basis)
-        goal = _pushed(rows, frame.target, push)
-        dual = frame.dual(_signs(rows, goal) @ np.linalg.inv(rows).T)
-        for _ in range(ROUNDS):
-            pricings += stride == 1
-            working = _worth_looking_at(_prices(x[::stride], sigma[::stride], dual), basis.size)
-            if working.size == 0:
-                break
-            working = np.union1d(basis, stride * working)
-            points = frame.points(x, sigma, working)
-            basis, y, steps = shortest_combination(points, goal, np.searchsorted(working, basis))
-            basis, dual, pivots = working[basis], frame.dual(y), pivots + steps
-            if steps == 0:  # what exceeds one is rounding error
-                break
-        rows = frame.points(x, sigma, basis)
-        coefficients = basic_coefficients(rows, frame.target)
-        if stride == 1 and np.all(coefficients * _signs(rows, goal) >= 0):
+def _generate_columns(
+    x: Floats, sigma: Floats, frame: Frame, goal: Floats, basis: Indices, stride: int
+) -> tuple[Indices, int, int]:
+    """Improve the basis until no action of the sample has a price above one."""
+    sample, noise, rounds, pivots = x[::stride], sigma[::stride], 0, 0
+    rows = frame.points(x, sigma, basis)
+    y = np.asarray(np.linalg.solve(rows, _signs(rows, goal)))
+    while rounds < ROUNDS:
+        rounds += 1
+        promising = _most_expensive(_prices(sample, noise, frame.dual(y)), 32 + 16 * basis.size)
+        if promising.size == 0:
             break
-    dual = _safe_dual(rows, _signs(rows, goal))
-    return _Found(basis, coefficients, frame.dual(dual), pricings, pivots)
+        working = np.union1d(basis, stride * promising)
+        points = frame.points(x, sigma, working)
+        chosen, y, steps = shortest_combination(points, goal, np.searchsorted(working, basis))
+        basis, pivots = working[chosen], pivots + steps
+        if steps == 0:  # What exceeds one is rounding error.
+            break
+    return basis, rounds, pivots
 
 
 def _safe_dual(rows: Floats, signs: Floats) -> Floats:
@@ -265,14 +208,6 @@ def _signs(rows: Floats, goal: Floats) -> Floats:
     return np.where(basic_coefficients(rows, goal) < 0, -1.0, 1.0)
 
 
-def _pushed(rows: Floats, target: Floats, push: float) -> Floats:
-    """Move the target so that every coefficient moves off zero, by unlike amounts."""
-    u = basic_coefficients(rows, target)
-    golden = np.modf(np.arange(1, u.size + 1) * 0.6180339887498949)[0]
-    amounts = push * np.abs(u).max() * (0.5 + golden) * np.where(u < 0, -1.0, 1.0)
-    return np.asarray(target + amounts @ rows)
-
-
 def _prices(rows: Floats, sigma: Floats, y: Floats) -> Floats:
     """Return the absolute prices |x(a)'y| / sigma(a)."""
     prices = rows @ y
@@ -281,19 +216,17 @@ def _prices(rows: Floats, sigma: Floats, y: Floats) -> Floats:
     return prices
 
 
-def _worth_looking_at(prices: Floats, rank: int) -> Indices:
-    """Return the actions of largest price, none if no price exceeds one."""
+def _most_expensive(prices: Floats, count: int) -> Indices:
+    """Return about `count` actions of largest price, none if no price exceeds one."""
     if prices.max() <= 1 + PRICE_TOLERANCE:
         return np.zeros(0, dtype=np.intp)
-    chosen, count = np.flatnonzero(prices > NEARLY_ONE), 32 + 16 * rank
+    chosen = np.flatnonzero(prices > NEARLY_ONE)
     if chosen.size > count:
         chosen = chosen[np.argpartition(prices[chosen], -count)[-count:]]
     return chosen
 
 
-def _certified(
-    x: Floats, sigma: Floats, c: Floats, frame: _Frame, found: _Found
-) -> ElfvingSolution:
+def _certified(x: Floats, sigma: Floats, c: Floats, frame: Frame, found: Vertex) -> ElfvingSolution:
     """Recompute the certificate from the input alone."""
     kept = found.coefficients != 0
     actions, u = found.basis[kept], found.coefficients[kept]

@@ -1,0 +1,271 @@
+r"""Criteria of design: how precise an experiment with given proportions is.
+
+The information matrix of a design b is :math:`A(b) = \sum_a b(a)\, x(a) x(a)^\top / \sigma^2(a)`.
+Losses are computed from the singular values of its square root, the rows
+:math:`\sqrt{b(a)}\, x(a)/\sigma(a)`. Their condition number is the square root of that of A(b),
+which helps to tell a design that cannot estimate something from one that does so badly.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib.checks import (
+    Floats,
+    check_direction,
+    check_features,
+    check_finite,
+    check_policy,
+    check_variances,
+)
+
+__all__ = [
+    "CRITERIA",
+    "chosen_direction",
+    "criterion_value",
+    "information_matrix",
+    "pe_loss",
+    "target_direction",
+]
+
+CRITERIA = ("PE", "A", "D", "G", "linear")
+
+#: A direction counts as estimable if the relative part of it outside the range is below this.
+RANGE_TOLERANCE = 1e-9
+
+
+def target_direction(features: ArrayLike, policy: ArrayLike) -> Floats:
+    r"""Mean feature vector of a policy, :math:`c = \sum_a \pi(a)\, x(a)`.
+
+    The value of the policy is :math:`v(\pi) = c^\top \theta`. Entries that are zero up to rounding
+    are returned as exact zeros.
+
+    Parameters
+    ----------
+    features : array-like, shape (A, d)
+        One row x(a) per action.
+    policy : array-like, shape (A,)
+        Target policy: probabilities that sum to one.
+
+    Returns
+    -------
+    ndarray, shape (d,)
+        The direction c.
+
+    Examples
+    --------
+    >>> target_direction([[1.0, 0.0], [0.0, 2.0]], [0.25, 0.75])
+    array([0.25, 1.5 ])
+    """
+    x = check_features(features)
+    pi = check_policy(policy, x.shape[0])
+    c = pi @ x
+    rounding = 8 * np.finfo(float).eps * (pi @ np.abs(x))
+    return np.where(np.abs(c) > rounding, c, 0.0)
+
+
+def information_matrix(weights: ArrayLike, features: ArrayLike, variances: ArrayLike) -> Floats:
+    r"""Information matrix :math:`A(b) = \sum_a b(a)\, x(a) x(a)^\top / \sigma^2(a)`.
+
+    Parameters
+    ----------
+    weights : array-like, shape (..., A)
+        Non-negative weights b; they need not sum to one.
+    features : array-like, shape (A, d)
+        One row x(a) per action.
+    variances : array-like, shape (..., A)
+        Positive noise variances.
+
+    Returns
+    -------
+    ndarray, shape (..., d, d)
+        Symmetric positive semidefinite matrices.
+
+    References
+    ----------
+    The paper, equation for the design matrix in Section 3.
+
+    Examples
+    --------
+    >>> information_matrix([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [1.0, 4.0])
+    array([[0.5  , 0.   ],
+           [0.   , 0.125]])
+    """
+    x = check_features(features)
+    b = _check_weights(weights, x.shape[0])
+    v = check_variances(variances, x.shape[0], batch=True)
+    precision = b / v
+    return np.asarray((x.T * precision[..., None, :]) @ x)
+
+
+def pe_loss(
+    weights: ArrayLike,
+    features: ArrayLike,
+    variances: ArrayLike,
+    *,
+    policy: ArrayLike | None = None,
+    direction: ArrayLike | None = None,
+) -> float | Floats:
+    r"""Loss of a design for policy evaluation, :math:`c^\top A(b)^- c`.
+
+    It is n times the mean squared error of the weighted least-squares estimate of
+    :math:`c^\top\theta` after n rounds spread as b says. It equals :math:`\min \|v\|^2` over v with
+    :math:`\sum_a v_a \sqrt{b(a)}\, x(a)/\sigma(a) = c`, and is :math:`+\infty` when c is not in
+    the range of A(b): then the design cannot estimate the value at all.
+
+    Parameters
+    ----------
+    weights : array-like, shape (..., A)
+        Designs b (non-negative; they need not sum to one).
+    features : array-like, shape (A, d)
+        One row x(a) per action.
+    variances : array-like, shape (..., A)
+        Positive noise variances.
+    policy, direction : array-like, shape (A,) or (d,)
+        Exactly one: the target policy, or c itself.
+
+    Returns
+    -------
+    float, or ndarray of shape (...)
+        The loss of each design.
+
+    Notes
+    -----
+    Whether c is in the range of A(b) is judged with columns scaled to one: the part of c outside
+    may be at most 1e-9 of it. One design costs O(A d^2).
+
+    References
+    ----------
+    The paper, Proposition 1.
+
+    Examples
+    --------
+    >>> one_hot = [[1.0, 0.0], [0.0, 1.0]]
+    >>> round(pe_loss([0.5, 0.5], one_hot, [1.0, 4.0], policy=[0.5, 0.5]), 12)
+    2.5
+    >>> pe_loss([1.0, 0.0], one_hot, [1.0, 4.0], policy=[0.5, 0.5])
+    inf
+    """
+    x = check_features(features)
+    b = _check_weights(weights, x.shape[0])
+    v = check_variances(variances, x.shape[0], batch=True)
+    c = chosen_direction(x, policy, direction)
+    root = np.sqrt(b / v)
+    used = slice(None) if root.ndim > 1 else root > 0
+    loss = _losses(_spectrum(root[..., used, None] * x[used], x), c)
+    return float(loss) if root.ndim == 1 else loss
+
+
+def criterion_value(
+    criterion: str, weights: Floats, x: Floats, variances: Floats, target: Floats | None = None
+) -> float:
+    """Value of one design under any criterion, as :class:`speedlib.designs.Design` defines it.
+
+    Parameters
+    ----------
+    criterion : {"PE", "A", "D", "G", "linear"}
+        What to compute.
+    weights, variances : ndarray, shape (A,)
+        Design and noise variances, already checked.
+    x : ndarray, shape (A, d)
+        Features, already checked.
+    target : ndarray, shape (d,) or (d, d), optional
+        The direction c for ``"PE"``, the matrix K for ``"linear"``.
+
+    Returns
+    -------
+    float
+        Infinite (for ``"D"`` minus infinity) if the design cannot estimate what is asked.
+    """
+    used = weights > 0
+    precision = weights[used] if criterion == "G" else weights[used] / variances[used]
+    spectrum = _spectrum(np.sqrt(precision)[:, None] * x[used], x)
+    if criterion == "D":
+        return _log_determinant(spectrum)
+    if criterion == "G":
+        return float(_losses(spectrum, x).max())
+    if criterion == "PE":
+        assert target is not None
+        return float(_losses(spectrum, target))
+    kernel = np.eye(x.shape[1]) if target is None else target
+    return float(_losses(spectrum, _factor(kernel)).sum())
+
+
+class _Spectrum(NamedTuple):
+    """Rows with scaled columns: singular values, zero if negligible, and right vectors."""
+
+    scale: Floats
+    singular: Floats
+    right: Floats
+
+
+def _spectrum(rows: Floats, x: Floats) -> _Spectrum:
+    """Decompose rows of shape (..., m, d); columns without entries are measured by those of x."""
+    units = np.abs(x).max(axis=0)
+    units[units == 0] = 1.0
+    rows = rows / units
+    scale = np.abs(rows).max(axis=-2, initial=0.0)
+    scale = np.where(scale > 0, scale, scale.max(axis=-1, keepdims=True))
+    scale[scale == 0] = 1.0
+    upper = np.linalg.qr(rows / scale[..., None, :], mode="r")
+    _, singular, right = np.linalg.svd(upper, full_matrices=False)
+    cut = 4 * max(rows.shape[-2:]) * np.finfo(float).eps
+    negligible = singular <= cut * singular.max(axis=-1, keepdims=True, initial=0.0)
+    return _Spectrum(scale * units, np.where(negligible, 0.0, singular), right)
+
+
+def _losses(spectrum: _Spectrum, targets: Floats) -> Floats:
+    """Return min |v|^2 with rows' v = target, inf if there is no such v; targets (..., d)."""
+    scale, singular, right = spectrum
+    scaled = targets / scale
+    solid = singular > 0
+    parts = _coordinates(right, scaled) * solid
+    losses = ((parts / np.where(solid, singular, 1.0)) ** 2).sum(axis=-1)
+    if solid.all() and solid.shape[-1] == scale.shape[-1]:
+        return np.asarray(losses)
+    missed = scaled - _coordinates(np.swapaxes(right, -1, -2), parts)
+    reach = RANGE_TOLERANCE * np.linalg.norm(scaled, axis=-1)
+    return np.where(np.linalg.norm(missed, axis=-1) <= reach, losses, np.inf)
+
+
+def _coordinates(matrix: Floats, vectors: Floats) -> Floats:
+    """Matrix times vector: one matrix for all vectors, or one each."""
+    if matrix.ndim == 2:
+        return np.asarray(vectors @ matrix.T)
+    return np.asarray((matrix @ vectors[..., None])[..., 0])
+
+
+def _log_determinant(spectrum: _Spectrum) -> float:
+    if spectrum.singular.size < spectrum.scale.size or not spectrum.singular.all():
+        return -np.inf
+    return 2 * float(np.log(spectrum.singular).sum() + np.log(spectrum.scale).sum())
+
+
+def _factor(kernel: Floats) -> Floats:
+    """Rows F with K = F'F, one for each eigenvalue of K that is not rounding error."""
+    scale = np.sqrt(np.diagonal(kernel))
+    scale = np.where(scale > 0, scale, 1.0)
+    eigenvalues, vectors = np.linalg.eigh(kernel / np.outer(scale, scale))
+    solid = eigenvalues > 4 * scale.size * np.finfo(float).eps * eigenvalues[-1]
+    return np.asarray((vectors[:, solid] * np.sqrt(eigenvalues[solid])).T * scale)
+
+
+def chosen_direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike | None) -> Floats:
+    """Return c from exactly one of a target policy and the direction itself."""
+    if policy is not None and direction is None:
+        return target_direction(x, policy)
+    if direction is not None and policy is None:
+        return check_direction(direction, x.shape[1])
+    raise ValueError("policy, direction: pass exactly one of them")
+
+
+def _check_weights(weights: ArrayLike, n_actions: int) -> Floats:
+    b = check_finite("weights", weights)
+    if b.shape[-1:] != (n_actions,):
+        raise ValueError(f"weights: expected shape (..., {n_actions}); got shape {b.shape}")
+    if np.any(b < 0):
+        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
+    return b

@@ -1,0 +1,98 @@
+r"""Coordinates in which Elfving's program is solved: independent features, scaled, and a basis.
+
+Features may span fewer than d dimensions and differ in size by many orders of magnitude. A frame
+picks r independent features (the others are linear functions of them, for every action), measures
+each in units of its largest value, and finds r actions that span.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from speedlib.checks import Floats
+from speedlib.solvers.simplex import basic_coefficients
+
+__all__ = ["Frame", "pushed"]
+
+Indices = NDArray[np.intp]
+
+#: Directions of features that add less than this, relative to their length, add no dimension.
+RANK_TOLERANCE = 1e-11
+
+#: How far the direction may lie outside the span of the features, relative to its length.
+SPAN_TOLERANCE = 1e-9
+
+#: About how many actions are looked at first in the search for actions that span.
+SAMPLE = 512
+
+
+class Frame:
+    """Coordinates for the simplex: independent features, scaled, and actions that span them."""
+
+    def __init__(self, x: Floats, c: Floats) -> None:
+        sample = x[:: max(1, x.shape[0] // SAMPLE)]
+        scale = np.abs(sample).max(axis=0)
+        empty = scale == 0
+        if empty.any():
+            scale[empty] = np.abs(x[:, empty]).max(axis=0)
+        self.scale = np.ldexp(1.0, np.frexp(scale)[1])  # powers of two: scaling is exact
+        self.actions = self._spanning_actions(x)
+        rows = _unit_rows(x[self.actions] / self.scale)
+        order = qr(rows, mode="r", pivoting=True)[1]
+        self.kept = np.sort(order[: self.actions.size])
+        self._check_span(rows, c / self.scale)
+        self.target = c[self.kept] / self.scale[self.kept]
+
+    def _spanning_actions(self, x: Floats) -> Indices:
+        """Find independent actions: among few first, then wherever they miss a dimension."""
+        stride = max(1, x.shape[0] // SAMPLE)
+        actions = np.arange(0, x.shape[0], stride)
+        while True:
+            rows = _unit_rows(x[actions] / self.scale)
+            q, r, order = qr(rows.T, mode="full", pivoting=True)
+            rank = int(np.count_nonzero(np.abs(np.diag(r)) > RANK_TOLERANCE))
+            actions = actions[order[:rank]]
+            if rank == x.shape[1] or stride == 1:
+                return np.asarray(actions)
+            scaled = x / self.scale
+            missed = np.abs(scaled @ q[:, rank:]).max(axis=1)
+            length = np.sqrt(np.einsum("ad,ad->a", scaled, scaled))
+            ratio = missed / np.where(length > 0, length, 1.0)
+            if ratio.max() <= RANK_TOLERANCE:
+                return np.asarray(actions)
+            actions = np.append(actions, ratio.argmax())
+
+    def _check_span(self, rows: Floats, c: Floats) -> None:
+        share = np.linalg.solve(rows[:, self.kept].T, c[self.kept]) if rows.size else np.zeros(0)
+        missed = np.linalg.norm(c - share @ rows)
+        if missed > SPAN_TOLERANCE * np.linalg.norm(c):
+            raise ValueError(
+                "direction: not in the span of the features (relative distance "
+                f"{missed / np.linalg.norm(c):.3g}), so no design can estimate it"
+            )
+
+    def points(self, x: Floats, sigma: Floats, actions: Indices) -> Floats:
+        """Return the actions as the simplex sees them, shape (m, r)."""
+        rows = x[actions] if self.kept.size == x.shape[1] else x[np.ix_(actions, self.kept)]
+        return np.asarray(rows / self.scale[self.kept] / sigma[actions, None])
+
+    def dual(self, y: Floats) -> Floats:
+        """Return a dual vector of the simplex in the coordinates of the input."""
+        full = np.zeros(self.scale.size)
+        full[self.kept] = y / self.scale[self.kept]
+        return full
+
+
+def _unit_rows(rows: Floats) -> Floats:
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(length > 0, length, 1.0))
+
+
+def pushed(rows: Floats, target: Floats, push: float) -> Floats:
+    """Move the target so that every coefficient moves off zero, by unlike amounts."""
+    u = basic_coefficients(rows, target)
+    golden = np.modf(np.arange(1, u.size + 1) * 0.6180339887498949)[0]
+    amounts = push * np.abs(u).max() * (0.5 + golden) * np.where(u < 0, -1.0, 1.0)
+    return np.asarray(target + amounts @ rows)
