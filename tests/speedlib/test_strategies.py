@@ -1,0 +1,579 @@
+"""Strategies asked and told: the protocol, the arithmetic on one log, and what each may know."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedlib.bandit import LinearBandit
+from speedlib.environments import one_hot, unit_ball
+from speedlib.estimators import ValueEstimate
+from speedlib.rewards import Rewards
+from speedlib.strategies import SPEED, OnPolicy, Oracle
+from speedlib.trials import Strategy, Trial
+
+from .per_round import commit, estimate, play_counts
+
+ALPHA = 1e-4
+ALL = [
+    Oracle(),
+    Oracle(rounding="ceil"),
+    Oracle(rounding="floor"),
+    OnPolicy(),
+    OnPolicy(estimator="ols", sampling="balanced"),
+    OnPolicy(estimator="mean"),
+    SPEED(),
+    SPEED(covariance="psd", exploration="uniform", exploration_sampling="balanced"),
+    SPEED(exploration_rounds=25, rounding="efficient", variance_floor=0.2),
+]
+WITH_VARIANCES = [s for s in ALL if s.knows_variances]
+every_strategy = pytest.mark.parametrize("strategy", ALL, ids=lambda s: repr(s))
+
+BALL = unit_ball()
+ROTATED = LinearBandit(
+    BALL.bandit.features, [1.0, -0.5], Sigma=[[0.15, 0.12], [0.12, 0.35]], noise="laplace"
+)
+
+
+def space(seed: int = 1, noise: str = "gaussian") -> LinearBandit:
+    """Return eight actions in three dimensions."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(3, 3))
+    return LinearBandit(
+        rng.normal(size=(8, 3)), rng.normal(size=3), Sigma=root @ root.T / 3, noise=noise
+    )
+
+
+def begin(
+    strategy: Strategy, bandit: LinearBandit, policy: object, rounds: int, seed: int, **more: object
+) -> Trial:
+    return strategy.begin(
+        bandit.features, policy, rounds, rng=seed, variances=bandit.variances, **more
+    )
+
+
+def finish(trial: Trial, bandit: LinearBandit, seed: int) -> ValueEstimate:
+    rng = np.random.default_rng(seed)
+    second = trial.next_counts(bandit.pull(trial.first_counts(), rng))
+    return trial.estimate(bandit.pull(second, rng))
+
+
+# --- one log, two programs ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    ("bandit", "strategy", "rounds"),
+    [
+        (BALL.bandit, SPEED(), 150),
+        (ROTATED, SPEED(exploration_rounds=12, variance_floor=0.05), 90),
+        (space(), SPEED(exploration="uniform"), 400),
+        (space(2, "uniform"), SPEED(exploration="uniform", exploration_rounds=60), 300),
+    ],
+    ids=["ball", "rotated", "space", "space-60"],
+)
+def test_speed_on_one_log_of_single_rounds(
+    bandit: LinearBandit, strategy: SPEED, rounds: int, seed: int
+) -> None:
+    """Variances, pulls, value and standard error from sufficient statistics and from rows."""
+    rng = np.random.default_rng([7, seed])
+    features, policy = bandit.features, rng.dirichlet(np.ones(bandit.n_actions))
+    trial = begin(strategy, bandit, policy, rounds, seed)
+    explored = play_counts(bandit, trial.first_counts(), rng)
+    assert len(explored.actions) == strategy.exploration_length(rounds)
+    pulls = trial.next_counts(
+        Rewards.from_log(explored.actions, explored.rewards, bandit.n_actions)
+    )
+    variances, expected = commit(
+        explored, features, policy, rounds - len(explored.actions), strategy.variance_floor
+    )
+    assert pulls.tolist() == expected.tolist()
+    data = play_counts(bandit, pulls, rng)
+    result = trial.estimate(Rewards.from_log(data.actions, data.rewards, bandit.n_actions))
+    X, _ = data.regression(features)
+    information = (X.T / variances[data.actions]) @ X
+    spans = np.linalg.matrix_rank(X) == X.shape[1]
+    assert result.estimable == spans
+    if spans:
+        assert float(result.value) == pytest.approx(
+            estimate(data, features, policy, variances), rel=1e-6, abs=1e-8
+        )
+        assert float(result.standard_error) ** 2 == pytest.approx(
+            policy @ features @ np.linalg.solve(information, policy @ features), rel=1e-5
+        )
+
+
+@pytest.mark.parametrize("estimator", ["wls", "ols", "mean"])
+def test_on_policy_on_one_log_of_single_rounds(estimator: str) -> None:
+    bandit, rng = space(3), np.random.default_rng(4)
+    policy = rng.dirichlet(np.ones(8))
+    trial = begin(OnPolicy(estimator=estimator), bandit, policy, 60, 5)
+    log = play_counts(bandit, trial.first_counts(), rng)
+    assert len(log.actions) == 60
+    assert not trial.next_counts(Rewards.from_log(log.actions, log.rewards, 8)).any()
+    result = trial.estimate(Rewards.none((8,)))
+    if estimator == "mean":
+        assert float(result.value) == pytest.approx(np.mean(log.rewards))
+        assert float(result.standard_error) == pytest.approx(stats.sem(log.rewards))
+        return
+    weights = bandit.variances if estimator == "wls" else np.ones(8)
+    assert float(result.value) == pytest.approx(
+        estimate(log, bandit.features, policy, weights), rel=1e-8
+    )
+    # The error is that of the weights used, under the true variances.
+    X, _ = log.regression(bandit.features)
+    U = np.diag(1 / weights[log.actions])
+    hat = policy @ bandit.features @ np.linalg.solve(X.T @ U @ X, X.T @ U)
+    assert float(result.standard_error) ** 2 == pytest.approx(
+        hat**2 @ bandit.variances[log.actions], rel=1e-8
+    )
+
+
+# --- closed forms -------------------------------------------------------------------------------
+
+
+def test_oracle_on_one_hot_actions_pulls_by_policy_times_deviation() -> None:
+    """pi sigma = (.4, .6, .6, .4): of 1000 pulls 200, 300, 300 and 200."""
+    environment = one_hot([0.4, 0.3, 0.2, 0.1], [1.0, 4.0, 9.0, 16.0])
+    trial = begin(Oracle(), environment.bandit, environment.policy, 1000, 0)
+    assert trial.first_counts().tolist() == [200, 300, 300, 200]
+    result = finish(trial, environment.bandit, 1)
+    assert float(result.standard_error) ** 2 == pytest.approx(2.0**2 / 1000)
+
+
+def test_oracle_roundings_spend_more_less_or_all() -> None:
+    environment = one_hot([0.5, 0.3, 0.2], [1.0, 1.0, 1.0])
+    pulls = {
+        rule: begin(Oracle(rounding=rule), environment.bandit, environment.policy, 7, 0)
+        .first_counts()
+        .tolist()
+        for rule in ("ceil", "floor", "efficient")
+    }
+    assert pulls["ceil"] == [4, 3, 2]
+    assert pulls["floor"] == [3, 2, 1]
+    assert sum(pulls["efficient"]) == 7
+
+
+def test_oracle_in_the_plane_by_hand() -> None:
+    """e1 and (1, 1), c = (1, 1/2) = e1/2 + (1, 1)/2, deviations 1 and 3: shares 1/4 and 3/4."""
+    bandit = LinearBandit([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.0], variances=[1.0, 9.0])
+    trial = begin(Oracle(), bandit, [0.5, 0.5], 100, 0)
+    assert trial.first_counts().tolist() == [25, 75]
+    assert trial.coefficients == pytest.approx([0.5, 0.5])
+    assert float(finish(trial, bandit, 0).standard_error) ** 2 == pytest.approx(2.0**2 / 100)
+
+
+def test_balanced_on_policy_pulls_by_the_policy() -> None:
+    environment = one_hot([0.5, 0.3, 0.2], [1.0, 2.0, 3.0])
+    trial = begin(OnPolicy(sampling="balanced"), environment.bandit, environment.policy, 50, 0)
+    assert trial.first_counts().tolist() == [25, 15, 10]
+    result = finish(trial, environment.bandit, 0)
+    # One-hot: the sum of pi sigma^2 over n.
+    assert float(result.standard_error) ** 2 == pytest.approx((0.5 + 0.6 + 0.6) / 50)
+
+
+def test_nothing_to_learn_costs_nothing() -> None:
+    """x = 1 and -1 with even odds: the value is 0 whatever theta is."""
+    bandit = LinearBandit([[1.0], [-1.0]], [3.0], Sigma=[[1.0]])
+    for strategy in (Oracle(), OnPolicy(), SPEED()):
+        result = finish(begin(strategy, bandit, [0.5, 0.5], 30, 1), bandit, 2)
+        assert result.estimable
+        assert float(result.value) == 0.0
+        assert float(result.standard_error) == 0.0
+
+
+def test_noise_free_rewards_give_the_exact_value() -> None:
+    bandit = LinearBandit(BALL.bandit.features, [0.3, 0.7], variances=np.zeros(5))
+    for strategy in (SPEED(), SPEED(covariance="psd"), SPEED(exploration="uniform")):
+        trial = strategy.begin(bandit.features, BALL.policy, 100, rng=4)
+        result = finish(trial, bandit, 5)
+        assert float(result.value) == pytest.approx(bandit.value(BALL.policy), rel=1e-12)
+        assert 0 <= float(result.standard_error) < 1e-10
+
+
+# --- the protocol -------------------------------------------------------------------------------
+
+
+@every_strategy
+def test_a_live_trial_equals_a_batch_of_one(strategy: Strategy) -> None:
+    live = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
+    batch = begin(strategy, BALL.bandit, BALL.policy, 80, 3, replications=1)
+    first = live.first_counts()
+    assert first.shape == (5,)
+    assert batch.first_counts().tolist() == [first.tolist()]
+    one, other = finish(live, BALL.bandit, 6), finish(batch, BALL.bandit, 6)
+    assert live.counts.tolist() == batch.counts[0].tolist()
+    assert batch.coefficients[0] == pytest.approx(live.coefficients, rel=1e-9, abs=1e-12)
+    assert other.value.shape == (1,)
+    assert float(one.value) == pytest.approx(float(other.value[0]), rel=1e-9)
+    assert float(one.standard_error) == pytest.approx(float(other.standard_error[0]), rel=1e-9)
+    assert bool(one.estimable) == bool(other.estimable[0])
+
+
+@every_strategy
+def test_replications_in_a_batch_do_not_mix(strategy: Strategy) -> None:
+    """Each row comes out as if its rewards had been told to a trial of its own."""
+    bandit, policy = space(5), np.full(8, 1 / 8)
+    trial = begin(strategy, bandit, policy, 80, 7, replications=6)
+    rng = np.random.default_rng(8)
+    first = bandit.pull(trial.first_counts(), rng)
+    second = bandit.pull(trial.next_counts(first), rng)
+    whole = trial.estimate(second)
+    for r in range(6):
+        single = begin(strategy, bandit, policy, 80, 7)
+        # Give the single trial the pulls of row r, whatever it drew itself.
+        for name in ("_exploration", "_counts", "_coefficients"):
+            if name in vars(single):
+                setattr(single, name, getattr(trial, name)[r])
+        single.next_counts(row(first, r))
+        value = single.estimate(row(second, r))
+        assert single.counts.tolist() == trial.counts[r].tolist()
+        assert float(value.value) == pytest.approx(float(whole.value[r]), rel=1e-6, abs=1e-9)
+        assert float(value.standard_error) == pytest.approx(
+            float(whole.standard_error[r]), rel=1e-5
+        )
+
+
+def row(rewards: Rewards, r: int) -> Rewards:
+    return Rewards(rewards.counts[r], rewards.means[r], rewards.scatters[r])
+
+
+@every_strategy
+def test_budgets_are_kept(strategy: Strategy) -> None:
+    trial = begin(strategy, BALL.bandit, BALL.policy, 81, 3, replications=40)
+    first = trial.first_counts()
+    second = trial.next_counts(BALL.bandit.pull(first, np.random.default_rng(1)))
+    spent = first.sum(axis=1) + second.sum(axis=1)
+    over = 1 if strategy == Oracle(rounding="ceil") else 0
+    lost = 2 if getattr(strategy, "rounding", "") == "floor" else 0
+    assert np.all(spent <= 81 + over)
+    assert np.all(spent >= 81 - lost)
+    if isinstance(strategy, SPEED):
+        gamma = 25 if strategy.exploration_rounds == 25 else 9
+        assert np.all(first.sum(axis=1) == gamma)
+    else:
+        assert not second.any()
+
+
+@every_strategy
+def test_rewards_of_other_pulls_are_refused(strategy: Strategy) -> None:
+    rng = np.random.default_rng(9)
+    trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
+    first = trial.first_counts()
+    more, moved = first.copy(), np.roll(first, 1)
+    more[0] += 1
+    for counts in (more, moved, np.zeros(5, dtype=int), np.stack([first, first])):
+        with pytest.raises(ValueError, match=rf"rewards.*\({first.sum()} in all\).*got"):
+            trial.next_counts(BALL.bandit.pull(counts, rng))
+    with pytest.raises(ValueError, match=re.escape("of shape (4,)")):
+        trial.next_counts(Rewards.none((4,)))
+    # A refused telling leaves the trial as it was.
+    assert finish(trial, BALL.bandit, 10).value.shape == ()
+
+
+@every_strategy
+def test_estimates_before_the_first_rewards_are_refused(strategy: Strategy) -> None:
+    trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
+    with pytest.raises(RuntimeError, match="next_counts first"):
+        trial.estimate(Rewards.none((5,)))
+    if isinstance(strategy, SPEED):
+        for question in ("counts", "coefficients"):
+            with pytest.raises(RuntimeError, match=r"SPEED.*next_counts first"):
+                getattr(trial, question)
+
+
+@pytest.mark.parametrize("strategy", [s for s in ALL if isinstance(s, SPEED)], ids=repr)
+def test_commit_rewards_of_other_pulls_are_refused(strategy: SPEED) -> None:
+    trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
+    rng = np.random.default_rng(11)
+    first = BALL.bandit.pull(trial.first_counts(), rng)
+    second = trial.next_counts(first)
+    for told in (first, BALL.bandit.pull(second + 1, rng), Rewards.none((5,))):
+        with pytest.raises(ValueError, match=r"rewards.*must equal the pulls"):
+            trial.estimate(told)
+
+
+@pytest.mark.xfail(reason="fault: one-phase strategies ignore what they are told at last")
+@pytest.mark.parametrize("strategy", WITH_VARIANCES, ids=repr)
+def test_rewards_that_were_not_asked_for_are_refused(strategy: Strategy) -> None:
+    trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
+    first = BALL.bandit.pull(trial.first_counts(), np.random.default_rng(12))
+    assert not trial.next_counts(first).any()
+    with pytest.raises(ValueError, match="rewards"):
+        trial.estimate(first)
+
+
+@pytest.mark.xfail(reason="fault: a trial hands out its own array; counting pulls down changes it")
+@pytest.mark.parametrize("strategy", [SPEED(), OnPolicy()], ids=repr)
+def test_pulls_can_be_counted_down_by_the_experimenter(strategy: Strategy) -> None:
+    trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
+    asked = trial.first_counts()
+    rewards = BALL.bandit.pull(asked.copy(), np.random.default_rng(13))
+    while asked.flags.writeable and asked.any():
+        asked[np.argmax(asked)] -= 1
+    trial.next_counts(rewards)
+
+
+# --- who knows what -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", [s for s in ALL if isinstance(s, SPEED)], ids=repr)
+def test_speed_does_not_see_the_variances(strategy: SPEED) -> None:
+    """Right ones, wrong ones, nonsense or none: the same run."""
+    results = []
+    for told in (BALL.bandit.variances, [9.0, 0.01, 3.0, 1.0, 1.0], [-1.0], None):
+        trial = strategy.begin(BALL.bandit.features, BALL.policy, 80, rng=3, variances=told)
+        results.append((float(finish(trial, BALL.bandit, 4).value), trial.counts.tolist()))
+    assert results.count(results[0]) == 4
+
+
+def test_oracle_uses_the_variances() -> None:
+    def pulls(told: object) -> list[int]:
+        trial = Oracle().begin(BALL.bandit.features, BALL.policy, 100, rng=0, variances=told)
+        return trial.first_counts().tolist()
+
+    right = pulls(BALL.bandit.variances)
+    assert pulls(7 * BALL.bandit.variances) == right
+    assert pulls([9.0, 0.01, 3.0, 1.0, 1.0]) != right
+
+
+@pytest.mark.parametrize("strategy", WITH_VARIANCES, ids=repr)
+@pytest.mark.parametrize(
+    ("variances", "message"),
+    [
+        (None, "variances.*needs the true variances.*None"),
+        ([1.0, 1.0, 1.0, 1.0, 0.0], "variances.*greater than 0.*got 0"),
+        ([1.0, 1.0, -2.0, 1.0, 1.0], "variances.*greater than 0.*-2"),
+        ([1.0, 1.0], r"variances.*\(5,\).*\(2,\)"),
+    ],
+)
+def test_who_knows_variances_needs_good_ones(
+    strategy: Strategy, variances: object, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        strategy.begin(BALL.bandit.features, BALL.policy, 50, rng=0, variances=variances)
+
+
+def test_a_trial_depends_on_its_seed_alone() -> None:
+    def pulls(rng: object) -> list[int]:
+        return begin(SPEED(), BALL.bandit, BALL.policy, 400, rng).first_counts().tolist()
+
+    assert pulls(1) == pulls(1) == pulls(np.random.default_rng(1))
+    assert pulls(1) == pulls(np.random.SeedSequence(1))
+    assert len({tuple(pulls(seed)) for seed in range(8)}) > 4
+
+
+# --- budgets at the edge ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("strategy", "rounds"),
+    [
+        (SPEED(), 1),
+        (SPEED(exploration_rounds=10), 10),
+        (SPEED(exploration_rounds=10), 4),
+    ],
+)
+def test_exploration_must_be_shorter_than_the_budget(strategy: SPEED, rounds: int) -> None:
+    with pytest.raises(ValueError, match=f"rounds.*more than.*got {rounds}"):
+        begin(strategy, BALL.bandit, BALL.policy, rounds, 0)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "gamma"), [(2, 1), (3, 1), (4, 2), (99, 9), (100, 10), (10**16 - 1, 10**8 - 1)]
+)
+def test_exploration_takes_the_root_of_the_budget_rounded_down(rounds: int, gamma: int) -> None:
+    assert SPEED().exploration_length(rounds) == gamma
+
+
+@pytest.mark.parametrize(
+    ("strategy", "rounds"),
+    [
+        (Oracle(), 1),
+        (Oracle(), 2),
+        (Oracle(rounding="floor"), 2),
+        (OnPolicy(), 2),
+        (OnPolicy(estimator="ols"), 1),
+        (SPEED(exploration_rounds=3), 5),
+        (SPEED(rounding="efficient"), 2),
+    ],
+    ids=repr,
+)
+def test_budgets_below_the_dimension_do_not_determine_the_value(
+    strategy: Strategy, rounds: int
+) -> None:
+    """Three one-hot actions need three pulls; with fewer the trial says so instead of failing."""
+    environment = one_hot([0.3, 0.4, 0.3], [1.0, 1.0, 1.0])
+    result = finish(
+        begin(strategy, environment.bandit, environment.policy, rounds, 1), environment.bandit, 2
+    )
+    assert not result.estimable
+    assert result.standard_error == np.inf
+    assert np.isfinite(result.value)
+
+
+def test_a_support_point_rounded_down_to_nothing_makes_the_value_inestimable() -> None:
+    environment = one_hot([0.98, 0.02], [1.0, 1.0])
+    lost = begin(Oracle(rounding="floor"), environment.bandit, environment.policy, 49, 0)
+    assert lost.first_counts().tolist() == [48, 0]
+    result = finish(lost, environment.bandit, 0)
+    assert not result.estimable
+    assert result.interval() == (-np.inf, np.inf)
+    kept = begin(Oracle(rounding="floor"), environment.bandit, environment.policy, 50, 0)
+    assert finish(kept, environment.bandit, 0).estimable
+
+
+def test_exploration_of_a_single_round_still_ends() -> None:
+    result = finish(begin(SPEED(), BALL.bandit, BALL.policy, 3, 0), BALL.bandit, 1)
+    assert np.isfinite(result.value)
+
+
+def test_rank_deficient_features_are_those_of_the_subspace() -> None:
+    """(z, z) for z = 1, 2, -1 is one dimension in disguise."""
+    line = LinearBandit([[1.0], [2.0], [-1.0]], [2.0], Sigma=[[1.0]])
+    plane = LinearBandit(np.repeat(line.features, 2, axis=1), [1.0, 1.0], Sigma=np.eye(2) / 2)
+    assert plane.variances == pytest.approx(line.variances)
+    policy = [0.5, 0.3, 0.2]
+    for strategy in (Oracle(), OnPolicy(), SPEED(exploration="uniform")):
+        one = finish(begin(strategy, line, policy, 60, 3), line, 4)
+        other = finish(begin(strategy, plane, policy, 60, 3), plane, 4)
+        assert other.estimable
+        assert float(other.value) == pytest.approx(float(one.value), rel=1e-9)
+        assert float(other.standard_error) == pytest.approx(float(one.standard_error), rel=1e-9)
+
+
+# --- errors and intervals -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("strategy", "bandit", "rounds"),
+    [
+        (Oracle(), BALL.bandit, 60),
+        (OnPolicy(), BALL.bandit, 60),
+        (OnPolicy(estimator="ols"), BALL.bandit, 60),
+        (OnPolicy(estimator="mean"), LinearBandit(np.eye(5), np.arange(5.0), Sigma=np.eye(5)), 900),
+        # The literal exploration does not identify the variances and covers less.
+        (SPEED(exploration="uniform"), BALL.bandit, 10**8),
+    ],
+    ids=["oracle", "wls", "ols", "mean", "speed"],
+)
+def test_intervals_cover_as_often_as_they_say(
+    strategy: Strategy, bandit: LinearBandit, rounds: int
+) -> None:
+    """Exactly for known variances and Gaussian noise, up to O(1/Gamma) for estimated ones."""
+    size = 1500
+    trial = begin(strategy, bandit, BALL.policy, rounds, 15, replications=size)
+    result = finish(trial, bandit, 16)
+    assert result.estimable.mean() > 0.999
+    low, high = result.interval(0.9)
+    truth = bandit.value(BALL.policy)
+    covered = int(np.sum((low <= truth) & (truth <= high)))
+    assert stats.binomtest(covered, size, 0.9).pvalue > ALPHA
+    errors = (result.value - truth)[result.estimable]
+    assert abs(errors.mean()) < 4 * errors.std() / np.sqrt(errors.size)
+
+
+def test_standard_error_of_a_plain_average_includes_the_draw_of_the_actions() -> None:
+    """No noise at all, means 0 and 1: the variance of the average is 1/4n."""
+    bandit = LinearBandit(np.eye(2), [0.0, 1.0], variances=[0.0, 0.0])
+    strategy = OnPolicy(estimator="mean")
+    trial = strategy.begin(np.eye(2), [0.5, 0.5], 400, rng=1, variances=[1.0, 1.0])
+    result = finish(trial, bandit, 2)
+    share = trial.counts[1] / 400
+    assert float(result.value) == pytest.approx(share)
+    assert float(result.standard_error) ** 2 == pytest.approx(share * (1 - share) / 399)
+
+
+@pytest.mark.xfail(reason="fault: a single reward gets a standard error of 0")
+def test_a_single_reward_has_no_standard_error() -> None:
+    trial = begin(OnPolicy(estimator="mean"), BALL.bandit, BALL.policy, 1, 0)
+    assert not float(finish(trial, BALL.bandit, 1).standard_error) < 1e-3
+
+
+# --- refusals -----------------------------------------------------------------------------------
+
+
+@every_strategy
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"features": [[1.0, np.nan]] * 5}, ValueError, "features.*finite.*nan"),
+        ({"features": np.zeros(5)}, ValueError, r"features.*\(A, d\).*\(5,\)"),
+        ({"features": "wine"}, TypeError, "features.*real numbers.*wine"),
+        ({"policy": [0.2] * 4}, ValueError, r"policy.*\(5,\).*\(4,\)"),
+        ({"policy": [0.2, 0.2, 0.2, 0.2, 0.1]}, ValueError, "policy.*sum to 1.*0.9"),
+        ({"policy": [0.9, 0.2, 0.1, 0.1, -0.3]}, ValueError, "policy.*at least 0.*-0.3.*action 4"),
+        ({"rounds": 0}, ValueError, "rounds.*at least 1.*0"),
+        ({"rounds": 50.0}, TypeError, "rounds.*whole number.*50.0"),
+        ({"rounds": "50"}, TypeError, "rounds.*whole number.*'50'"),
+        ({"rng": None}, TypeError, "rng.*Generator.*None"),
+        ({"rng": -3}, ValueError, "seed.*at least 0.*-3"),
+        ({"replications": 0}, ValueError, "replications.*at least 1.*0"),
+        ({"replications": 2.5}, TypeError, "replications.*whole number.*2.5"),
+    ],
+)
+def test_bad_settings_are_refused(
+    strategy: Strategy, changes: dict, error: type[Exception], message: str
+) -> None:
+    arguments = {
+        "features": BALL.bandit.features,
+        "policy": BALL.policy,
+        "rounds": 50,
+        "rng": 0,
+        "variances": BALL.bandit.variances,
+    } | changes
+    with pytest.raises(error, match=message):
+        strategy.begin(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("choices", "error", "message"),
+    [
+        ({"exploration_rounds": "cbrt"}, ValueError, "exploration_rounds.*'sqrt'.*'cbrt'"),
+        ({"exploration_rounds": 0}, ValueError, "exploration_rounds.*at least 1.*0"),
+        ({"exploration_rounds": 10.0}, TypeError, "exploration_rounds.*whole number.*10.0"),
+        ({"exploration": "greedy"}, ValueError, "exploration.*'pca', 'uniform'.*greedy"),
+        ({"exploration_sampling": "even"}, ValueError, "exploration_sampling.*'balanced'.*even"),
+        ({"covariance": "clip"}, ValueError, "covariance.*'lstsq', 'psd'.*clip"),
+        ({"rounding": "nearest"}, ValueError, "rounding.*'floor'.*nearest"),
+        ({"variance_floor": 0.0}, ValueError, "variance_floor.*between 0 and 1.*0.0"),
+        ({"variance_floor": 1.0}, ValueError, "variance_floor.*between 0 and 1.*1.0"),
+        ({"variance_floor": np.nan}, ValueError, "variance_floor.*between 0 and 1.*nan"),
+    ],
+)
+def test_bad_choices_of_speed_are_refused(
+    choices: dict, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        SPEED(**choices)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        (Oracle(rounding="nearest"), "rounding.*'efficient'.*nearest"),
+        (OnPolicy(estimator="ips"), "estimator.*'wls', 'ols', 'mean'.*ips"),
+        (OnPolicy(sampling="even"), "sampling.*'random', 'balanced'.*even"),
+    ],
+)
+def test_bad_choices_of_the_others_are_refused(strategy: Strategy, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        begin(strategy, BALL.bandit, BALL.policy, 50, 0)
+
+
+@pytest.mark.xfail(reason="fault: a bare comparison error without the argument's name")
+def test_a_floor_that_is_no_number_is_refused() -> None:
+    with pytest.raises(TypeError, match="variance_floor"):
+        SPEED(variance_floor="low")  # type: ignore[arg-type]
+
+
+def test_names_labels_and_frozen_choices() -> None:
+    assert [s.name for s in (Oracle(), OnPolicy(), SPEED())] == ["Oracle", "On-policy", "SPEED"]
+    assert SPEED(label="SPEED, psd").name == "SPEED, psd"
+    assert dataclasses.replace(SPEED(), covariance="psd") == SPEED(covariance="psd")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        SPEED().covariance = "psd"  # type: ignore[misc]
