@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
+from scipy.optimize import isotonic_regression
 
 INK, GREY, GRID = "#222222", "#5f6368", "#dddddd"
 
@@ -117,7 +118,13 @@ def strategy_style(name: str) -> dict[str, Any]:
     return dict(STRATEGIES[name])
 
 
-def plot_mse(ax: Axes, curves: Mapping[str, Curve | Sequence[ArrayLike]]) -> None:
+def plot_mse(
+    ax: Axes,
+    curves: Mapping[str, Curve | Sequence[ArrayLike]],
+    *,
+    title: str = "mean squared error",
+    yscale: str = "log",
+) -> None:
     """Draw mean squared errors against rounds, on log axes, each curve labelled at its end.
 
     Parameters
@@ -127,22 +134,29 @@ def plot_mse(ax: Axes, curves: Mapping[str, Curve | Sequence[ArrayLike]]) -> Non
     curves : mapping
         Strategy name to `Curve`, or to a triple (rounds, mean, stderr) of equally long arrays.
         The bars show one standard error to either side.
+    title : str
+        What is drawn; it stands above the axes in place of a sideways label.
+    yscale : {"log", "linear"}
+        Ratios and regrets that may be negative are better on a linear scale.
 
     Raises
     ------
     ValueError
-        If a strategy is unknown, the arrays differ in length, or a mean is not positive.
+        If a strategy is unknown, the arrays differ in length, a number of rounds is not positive,
+        or a mean on a log axis is not.
     """
     ax.set(xscale="log", xlabel="rounds $n$")
-    ax.set_yscale("log", nonpositive="clip")
+    ax.set_yscale(yscale)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda rounds, _: f"{rounds:,.0f}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_title("mean squared error", color=GREY, fontweight="normal")
+    ax.set_title(title, color=GREY, fontweight="normal")
     ends = {}
     for name, curve in curves.items():
         style = strategy_style(name)
         rounds, mean, stderr = (np.asarray(part, dtype=float) for part in curve)
         _check_curve(name, rounds, mean, stderr)
+        if yscale == "log" and not np.all(mean > 0):
+            raise ValueError(f"curves[{name!r}]: a log axis needs positive means; got {mean}")
         edge = style["color"] if "markerfacecolor" in style else "white"
         ax.errorbar(rounds, mean, stderr, label=name, elinewidth=1, markeredgecolor=edge, **style)
         ends[name] = (float(rounds[-1]), float(mean[-1]))
@@ -155,8 +169,8 @@ def _check_curve(name: str, rounds: NDArray[Any], mean: NDArray[Any], stderr: ND
             f"curves[{name!r}]: rounds, mean and stderr must be equally long vectors; "
             f"got shapes {rounds.shape}, {mean.shape}, {stderr.shape}"
         )
-    if not (np.all(rounds > 0) and np.all(mean > 0)):
-        raise ValueError(f"curves[{name!r}]: log axes need positive rounds and means; got {mean}")
+    if not np.all(rounds > 0):
+        raise ValueError(f"curves[{name!r}]: rounds must be positive; got {rounds}")
 
 
 def label_ends(ax: Axes, ends: Mapping[str, tuple[float, float]]) -> None:
@@ -206,8 +220,8 @@ def _darker(color: str) -> tuple[float, ...]:
 def spread(places: Sequence[float], gap: float, low: float = -np.inf) -> list[float]:
     """Move ascending places as little as possible (least squares) until they are `gap` apart.
 
-    Subtracting ``i * gap`` turns the task into isotonic regression: neighbours that would overlap
-    are pooled at their mean. None ends up below `low`.
+    Subtracting ``i * gap`` turns the task into isotonic regression, which raising to `low`, the
+    least place allowed, leaves optimal.
 
     Examples
     --------
@@ -216,13 +230,9 @@ def spread(places: Sequence[float], gap: float, low: float = -np.inf) -> list[fl
     >>> spread([0.0, 0.0, 5.0], gap=1.0, low=0.0)
     [0.0, 1.0, 5.0]
     """
-    pools: list[list[float]] = []
-    for i, place in enumerate(places):
-        pools.append([place - i * gap])
-        while len(pools) > 1 and np.mean(pools[-2]) > np.mean(pools[-1]):
-            pools[-2:] = [pools[-2] + pools[-1]]
-    level = [max(float(np.mean(pool)), low) for pool in pools for _ in pool]
-    return [value + i * gap for i, value in enumerate(level)]
+    steps = gap * np.arange(len(places))
+    level = isotonic_regression(np.asarray(places) - steps).x
+    return [float(place) for place in np.maximum(level, low) + steps]
 
 
 def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None = None) -> None:
@@ -242,7 +252,7 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     alt : str
         What a reader who cannot see the figure must know.
     data : mapping of arrays, optional
-        The plotted numbers; by default they are read off the lines of the figure.
+        The plotted numbers; by default they are read off the figure.
 
     Raises
     ------
@@ -283,14 +293,17 @@ def _png(fig: Figure) -> bytes:
 
 
 def plotted_data(fig: Figure) -> dict[str, NDArray[Any]]:
-    """Read the numbers off the lines and error bars of a figure, in the order of drawing."""
+    """Read the numbers off what a figure draws: lines, error bars, points, bars and images."""
     found: dict[str, NDArray[Any]] = {}
     for i, ax in enumerate(fig.axes):
-        for j, line in enumerate(ax.lines):
-            found[f"axes {i}, line {j}"] = np.asarray(line.get_xydata())
-        for j, item in enumerate(ax.collections):
-            if isinstance(item, LineCollection):
-                found[f"axes {i}, bars {j}"] = np.array(item.get_segments())
+        drawn = [
+            *(line.get_xydata() for line in ax.lines),
+            *(bars.get_segments() for bars in ax.collections if isinstance(bars, LineCollection)),
+            *(dots.get_offsets() for dots in ax.collections if isinstance(dots, PathCollection)),
+            *(bar.get_patch_transform().transform(bar.get_path().vertices) for bar in ax.patches),
+            *(image.get_array() for image in ax.images),
+        ]
+        found |= {f"axes {i}, {j}": np.asarray(part) for j, part in enumerate(drawn)}
     return found
 
 

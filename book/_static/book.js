@@ -3,16 +3,28 @@ if (window.location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "un
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
-// On paper nothing can be unfolded, so print every dropdown open, then fold what was folded.
+// Paper is white, and nothing on it can be unfolded: print the light page with every dropdown open.
+// (sphinx-togglebutton looks after the dropdowns that it made.)
+let themeOnScreen;
 window.addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details:not([open])")) {
+  themeOnScreen = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+  for (const details of document.querySelectorAll("details:not([open], .toggle-details)")) {
     details.dataset.openedToPrint = "";
     details.open = true;
   }
 });
 window.addEventListener("afterprint", () => {
+  document.documentElement.dataset.theme = themeOnScreen;
   for (const details of document.querySelectorAll("details[data-opened-to-print]")) {
-    details.removeAttribute("data-opened-to-print");
+    delete details.dataset.openedToPrint;
     details.open = false;
+  }
+});
+
+// "Download this page" saves the notebook where a server would let the browser show its text.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const link of document.querySelectorAll(".btn-download-source-button")) {
+    link.download = link.pathname.split("/").pop();
   }
 });
