@@ -29,6 +29,7 @@ from speedbook.notebooks import (
     write_notebook,
 )
 from speedbook.paths import mirror, write_if_changed
+from speedbook.pictures import pictures
 from speedbook.press import PressError, press, stage
 from speedbook.progress import Reporter
 
@@ -70,14 +71,15 @@ def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -
         write_if_changed(build / "ledger.json", ledger)
         stale = [name for name in executed if evidence(executed[name]) != evidence(sources[name])]
         if refresh:
-            _refresh(root, sources, executed, registry, reporter)
+            committed = sources | {name: executed[name] for name in stale}
+            _refresh(root, committed, registry, reporter)
         elif stale:
             reporter.say(
                 "Committed outputs differ from this run; `make refresh` renews them: "
                 + ", ".join(stale)
             )
         texts = {name: serialise(notebook) for name, notebook in executed.items()}
-        stage(root, build / "stage", texts, ledger)
+        stage(root, build / "stage", texts | pictures(root, executed) | {LEDGER: ledger})
         with reporter.busy("Pressing the book"):
             environment = kernel_environment(root, build / "figures")
             return press(root, build / "stage", build, environment)
@@ -211,16 +213,12 @@ def _write_status(build: Path, names: Notebooks, runs: dict[str, Run], cached: s
     write_if_changed(build / "status.json", json.dumps({"notebooks": status}, indent=1) + "\n")
 
 
-def _refresh(
-    root: Path, sources: Notebooks, executed: Notebooks, registry: Registry, reporter: Reporter
-) -> None:
-    """Rewrite the committed notebooks whose evidence changed, and the ledger that follows."""
-    written, committed = [], {}
-    for name, source in sources.items():
-        same = evidence(source) == evidence(executed[name])
-        committed[name] = normalise(source if same else executed[name])
-        if write_notebook(root / name, committed[name]):
-            written.append(name)
-    if write_if_changed(root / LEDGER, ledger_text(derive_ledger(registry, committed))):
-        written.append(LEDGER)
+def _refresh(root: Path, committed: Notebooks, registry: Registry, reporter: Reporter) -> None:
+    """Write the notebooks, normalised, and what follows from them, where that changes a file."""
+    written = [
+        name for name, notebook in committed.items() if write_notebook(root / name, notebook)
+    ]
+    derived = pictures(root, committed)
+    derived[LEDGER] = ledger_text(derive_ledger(registry, committed)).encode()
+    written += [name for name, data in derived.items() if write_if_changed(root / name, data)]
     reporter.say(f"Refreshed: {', '.join(written) or 'nothing, all was up to date'}.")

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from speedbook.cache import press_key
 from speedbook.execution import ANSI
-from speedbook.ledger import LEDGER
 from speedbook.paths import files_below, mirror, write_atomically
 
 #: Besides the pages, a page may include these files from the top folder.
@@ -28,25 +27,22 @@ class PressError(Exception):
     """Jupyter Book failed or warned; the text holds what it said."""
 
 
-def stage(root: Path, target: Path, notebooks: Mapping[str, str], ledger: str) -> None:
+def stage(root: Path, target: Path, derived: Mapping[str, str | bytes]) -> None:
     """Lay out what the book is pressed from, touching only what changed.
 
     Parameters
     ----------
     root, target : Path
         The book's folder and the staging folder.
-    notebooks : mapping
-        Path from the root to the text of the executed notebook.
-    ledger : str
-        The text of the ledger derived from them; it stands in for the committed one.
+    derived : mapping
+        Path from the root to the content of each file that this build derived: executed notebooks,
+        the ledger, and pictures. They stand in for the committed ones.
     """
     files: dict[str, Path | str | bytes] = {
         name: root / name for name in TOP_FILES if (root / name).is_file()
     }
     files |= files_below(root / "book", "book/")
-    files |= notebooks
-    files[LEDGER] = ledger
-    mirror(files, target)
+    mirror({**files, **derived}, target)
 
 
 def press(root: Path, staged: Path, build: Path, environment: Mapping[str, str]) -> Path:
