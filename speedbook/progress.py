@@ -53,4 +53,5 @@ class Reporter:
             with self.console.status(title):
                 yield
         else:
+            self.say(title)
             yield
