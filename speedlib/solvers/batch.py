@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from speedlib.checks import Floats, check_direction, check_features, check_variances
 from speedlib.solvers.elfving import elfving, optimal_vertex
 from speedlib.solvers.frame import Frame, pushed
+from speedlib.solvers.simplex import negligible
 
 __all__ = ["BatchDesigns", "pe_designs"]
 
@@ -33,9 +34,6 @@ PUSH = 1e-7
 
 #: A problem whose relative gap or residual exceeds this is solved again on its own.
 GAP = 1e-11
-
-#: Rounding error of a coefficient, relative to the sum of the absolute values of its terms.
-ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -196,7 +194,8 @@ class _Shared:
         inverse = inverse + (np.eye(basis.shape[1]) - inverse @ columns) @ inverse
         w = inverse @ self.target
         w += _apply(inverse, self.target - _apply(columns, w))
-        w[np.abs(w) <= ROUNDING * (np.abs(inverse) @ np.abs(self.target))] = 0.0
+        back = inverse.transpose(0, 2, 1) * cost[:, None, :]
+        w[negligible(w * cost, rows / cost[:, :, None], back)] = 0.0
         signs = np.copysign(cost, inverse @ self.goal)
         y = _times(signs, inverse)
         y += _times(signs - _apply(rows, y), inverse)

@@ -43,7 +43,10 @@ NEARLY_ONE = 0.9
 PRICE_ROUNDING = float(np.finfo(float).eps)
 
 #: Sizes of the pushes off degenerate vertices, relative to the coefficients, one after another.
-PUSHES = (1e-7, 1e-9, 1e-11, 0.0)
+PUSHES = (1e-7, 1e-9, 1e-11, 1e-13)
+
+#: Share of the norm in coefficients of the wrong sign that does not matter.
+SIGN_TOLERANCE = 1e-12
 
 #: Most rounds of pricing over one sample; far above what is ever needed.
 ROUNDS = 200
@@ -144,8 +147,8 @@ def optimal_vertex(x: Floats, sigma: Floats, frame: Frame) -> Vertex:
 
     Where c is a combination of fewer than r actions, as it is when the policy has few, vertices
     are degenerate and a simplex method may stall. So it works on a target that is moved by tiny
-    unlike amounts, and keeps the vertex if it is optimal for c too. If it is not, the next stage
-    moves the target less.
+    unlike amounts, and keeps the vertex if it is optimal for c too: if each coefficient that is not
+    zero has the sign that the dual gives it. Otherwise the next stage moves the target less.
     """
     basis, pricings, pivots = frame.actions, 0, 0
     for stride, push in _stages(x.shape[0]):
@@ -155,7 +158,7 @@ def optimal_vertex(x: Floats, sigma: Floats, frame: Frame) -> Vertex:
         pricings, pivots = pricings + rounds * (stride == 1), pivots + steps
         rows = frame.points(x, sigma, basis)
         u, signs = basic_coefficients(rows, frame.target), _signs(rows, goal)
-        if stride == 1 and np.all(u * signs >= 0):
+        if stride == 1 and u @ signs >= (1 - SIGN_TOLERANCE) * np.abs(u).sum():
             break
     return Vertex(basis, u, frame.dual(_safe_dual(rows, signs)), pricings, pivots)
 
@@ -205,7 +208,7 @@ def _safe_dual(rows: Floats, signs: Floats) -> Floats:
 
 
 def _signs(rows: Floats, goal: Floats) -> Floats:
-    return np.where(basic_coefficients(rows, goal) < 0, -1.0, 1.0)
+    return np.asarray(np.copysign(1.0, np.linalg.solve(rows.T, goal)))
 
 
 def _prices(rows: Floats, sigma: Floats, y: Floats) -> Floats:

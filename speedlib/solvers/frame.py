@@ -39,10 +39,11 @@ class Frame:
             scale[empty] = np.abs(x[:, empty]).max(axis=0)
         self.scale = np.ldexp(1.0, np.frexp(scale)[1])  # powers of two: scaling is exact
         self.actions = self._spanning_actions(x)
-        rows = _unit_rows(x[self.actions] / self.scale)
-        order = qr(rows, mode="r", pivoting=True)[1]
-        self.kept = np.sort(order[: self.actions.size])
-        self._check_span(rows, c / self.scale)
+        self.kept = np.arange(x.shape[1])
+        if self.actions.size < x.shape[1]:
+            rows = _unit_rows(x[self.actions] / self.scale)
+            _check_span(rows, c / self.scale)
+            self.kept = np.sort(qr(rows, mode="r", pivoting=True)[1][: len(rows)])
         self.target = c[self.kept] / self.scale[self.kept]
 
     def _spanning_actions(self, x: Floats) -> Indices:
@@ -64,15 +65,6 @@ class Frame:
                 return np.asarray(actions)
             actions = np.append(actions, ratio.argmax())
 
-    def _check_span(self, rows: Floats, c: Floats) -> None:
-        share = np.linalg.solve(rows[:, self.kept].T, c[self.kept]) if rows.size else np.zeros(0)
-        missed = np.linalg.norm(c - share @ rows)
-        if missed > SPAN_TOLERANCE * np.linalg.norm(c):
-            raise ValueError(
-                "direction: not in the span of the features (relative distance "
-                f"{missed / np.linalg.norm(c):.3g}), so no design can estimate it"
-            )
-
     def points(self, x: Floats, sigma: Floats, actions: Indices) -> Floats:
         """Return the actions as the simplex sees them, shape (m, r)."""
         rows = x[actions] if self.kept.size == x.shape[1] else x[np.ix_(actions, self.kept)]
@@ -85,14 +77,28 @@ class Frame:
         return full
 
 
+def _check_span(rows: Floats, c: Floats) -> None:
+    span = qr(rows.T, mode="economic")[0]
+    distance = np.linalg.norm(c - span @ (span.T @ c)) / np.linalg.norm(c)
+    if distance > SPAN_TOLERANCE:
+        raise ValueError(
+            "direction: not in the span of the features, so no design can estimate it; "
+            f"its relative distance from the span is {distance:.3g}"
+        )
+
+
 def _unit_rows(rows: Floats) -> Floats:
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(length > 0, length, 1.0))
 
 
 def pushed(rows: Floats, target: Floats, push: float) -> Floats:
-    """Move the target so that every coefficient moves off zero, by unlike amounts."""
+    """Move the target so that every coefficient moves off zero, by unlike amounts.
+
+    The sines of whole numbers have no linear relation with whole coefficients, so that no vertex
+    is degenerate for the new target, however regular the features are.
+    """
     u = basic_coefficients(rows, target)
-    golden = np.modf(np.arange(1, u.size + 1) * 0.6180339887498949)[0]
-    amounts = push * np.abs(u).max() * (0.5 + golden) * np.where(u < 0, -1.0, 1.0)
+    unlike = 1.5 + np.sin(np.arange(1, u.size + 1))
+    amounts = push * np.abs(u).max() * unlike * np.where(u < 0, -1.0, 1.0)
     return np.asarray(target + amounts @ rows)

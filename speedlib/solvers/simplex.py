@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from speedlib.checks import Floats
 
-__all__ = ["basic_coefficients", "shortest_combination"]
+__all__ = ["basic_coefficients", "negligible", "shortest_combination"]
 
 Indices = NDArray[np.intp]
 
@@ -80,11 +80,27 @@ def shortest_combination(
 
 def basic_coefficients(rows: Floats, target: Floats) -> Floats:
     """Solve ``u @ rows = target`` for r independent rows; what is only rounding error is zero."""
-    inverse = np.linalg.inv(rows)
+    inverse = np.asarray(np.linalg.inv(rows))
     u = target @ inverse
     u += (target - u @ rows) @ inverse
-    error = ROUNDING * (np.abs(target) @ np.abs(inverse))
-    return np.asarray(np.where(np.abs(u) > error, u, 0.0))
+    solid = ~negligible(u, rows, inverse)
+    if not solid.all():
+        u = np.where(solid, u, 0.0)
+        u += (target - u @ rows) @ inverse * solid
+    return np.asarray(u)
+
+
+def negligible(u: Floats, rows: Floats, inverse: Floats) -> NDArray[np.bool_]:
+    """Tell which coefficients (..., r) are no larger than rounding errors of this size.
+
+    That is, of the solution of the equations, or of the norm and the target at once.
+    """
+    size = np.abs(u)[..., None, :]
+    error = size @ np.abs(rows) @ np.abs(inverse)
+    share = size / size.sum(axis=-1, keepdims=True)
+    part = size * np.abs(rows).max(axis=-1)[..., None, :]
+    part = np.maximum(share, part / part.sum(axis=-1, keepdims=True))
+    return np.asarray((size <= ROUNDING * error) | (part <= ROUNDING))[..., 0, :]
 
 
 class _Vertex:

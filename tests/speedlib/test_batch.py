@@ -1,0 +1,140 @@
+"""Many problems at once: the same optima as one by one, and as all vertices by brute force."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from speedlib.designs import pe_loss
+from speedlib.solvers import batch
+from speedlib.solvers.batch import pe_designs
+from speedlib.solvers.elfving import elfving
+
+
+def all_vertices(x, c):
+    """Every basic solution w of ``w @ x = c``, shape (K, A): they do not depend on variances."""
+    rank = np.linalg.matrix_rank(x)
+    vertices = []
+    for support in combinations(range(len(x)), rank):
+        rows = x[list(support)]
+        if np.linalg.matrix_rank(rows) == rank:
+            w = np.linalg.lstsq(rows.T, c, rcond=None)[0]
+            assert np.allclose(w @ rows, c, atol=1e-8)
+            vertices.append(np.zeros(len(x)))
+            vertices[-1][list(support)] = w
+    return np.array(vertices)
+
+
+def random_geometry(rng):
+    """Features in general position, or with duplicates, opposites, zeros, dependent dimensions."""
+    d, n_actions = int(rng.integers(1, 5)), int(rng.integers(1, 11))
+    kind = rng.integers(4)
+    if kind == 0:
+        x = rng.standard_normal((n_actions, d))
+    elif kind == 1:
+        x = rng.integers(-1, 2, size=(n_actions, d)).astype(float)
+    elif kind == 2:
+        half = rng.integers(-3, 4, size=((n_actions + 1) // 2, d)).astype(float)
+        x = np.concatenate([half, rng.choice([-1.0, 1.0]) * half])
+    else:
+        x = rng.standard_normal((n_actions, 2)) @ rng.standard_normal((2, d))
+    policy = np.eye(len(x))[0] if rng.integers(2) else rng.dirichlet(np.ones(len(x)))
+    return x, policy @ x
+
+
+def test_twelve_thousand_random_problems_agree_with_brute_force_over_all_vertices():
+    rng = np.random.default_rng(11)
+    alone = problems = 0
+    while problems < 12_000:
+        x, c = random_geometry(rng)
+        if np.abs(c).max() < 1e-12:
+            continue
+        v = np.exp(rng.integers(0, 3) * rng.standard_normal((60, len(x))))
+        designs = pe_designs(x, v, c)
+        costs = np.sqrt(v) @ np.abs(all_vertices(x, c)).T
+        assert designs.values == pytest.approx(costs.min(axis=1) ** 2, rel=1e-9)
+        assert designs.gaps.max() <= 1e-9
+        alone, problems = alone + designs.alone, problems + 60
+    assert alone <= 60
+
+
+@pytest.mark.parametrize(("n_actions", "d"), [(5, 2), (30, 3), (100, 5), (400, 9)])
+def test_agrees_with_one_by_one(n_actions, d):
+    rng = np.random.default_rng(d)
+    x = rng.standard_normal((n_actions, d))
+    root = rng.standard_normal((40, d, d))
+    v = ((x @ root) ** 2).sum(axis=2)
+    for c in (rng.dirichlet(np.ones(n_actions)) @ x, x[0], x[0] + x[1]):
+        designs = pe_designs(x, v, c)
+        single = [elfving(x, row, c) for row in v]
+        assert designs.values == pytest.approx([s.norm**2 for s in single], rel=1e-9)
+        assert designs.weights == pytest.approx(np.array([s.weights for s in single]), abs=1e-9)
+        assert pe_loss(designs.weights, x, v, direction=c) == pytest.approx(
+            designs.values, rel=1e-9
+        )
+
+
+def test_a_problem_that_misses_its_certificate_is_solved_alone(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, v, c = rng.standard_normal((8, 3)), rng.gamma(1.0, size=(5, 8)), np.ones(3)
+    together = pe_designs(x, v, c)
+    monkeypatch.setattr(batch, "GAP", -1.0)
+    alone = pe_designs(x, v, c)
+    assert (together.alone, alone.alone) == (0, 5)
+    assert together.weights == pytest.approx(alone.weights, abs=1e-12)
+
+
+def test_blocks_do_not_change_the_answer(monkeypatch):
+    rng = np.random.default_rng(1)
+    x, v, c = rng.standard_normal((8, 3)), rng.gamma(1.0, size=(50, 8)), np.ones(3)
+    whole = pe_designs(x, v, c)
+    monkeypatch.setattr(batch, "BLOCK", 24)
+    assert pe_designs(x, v, c).weights == pytest.approx(whole.weights, abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_scales_over_twelve_orders_of_magnitude(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((9, 3))
+    v = np.exp(rng.standard_normal((20, 9)))
+    c = rng.dirichlet(np.ones(9)) @ x
+    units, size = 10.0 ** rng.uniform(-6, 6, size=3), 10.0 ** rng.uniform(-6, 6, size=20)
+    designs, scaled = pe_designs(x, v, c), pe_designs(x * units, v * size[:, None], c * units)
+    assert scaled.weights == pytest.approx(designs.weights, abs=1e-9)
+    assert scaled.values == pytest.approx(designs.values * size, rel=1e-9)
+
+
+def test_one_hot_features_in_closed_form():
+    rng = np.random.default_rng(6)
+    policy, v = rng.dirichlet(np.ones(6)), rng.gamma(1.0, size=(30, 6))
+    shares = policy * np.sqrt(v)
+    designs = pe_designs(np.eye(6), v, policy)
+    assert designs.values == pytest.approx(shares.sum(axis=1) ** 2)
+    assert designs.weights == pytest.approx(shares / shares.sum(axis=1, keepdims=True))
+
+
+def test_no_problems_and_nothing_to_estimate():
+    assert pe_designs(np.eye(2), np.ones((0, 2)), [1.0, 0.0]).weights.shape == (0, 2)
+    designs = pe_designs(np.eye(2), [[2.0, 1.0], [1.0, 2.0]], [0.0, 0.0])
+    assert designs.values.tolist() == [0, 0]
+    assert designs.weights.tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("v", "c", "text"),
+    [
+        ([1.0, 1.0], [1.0, 0.0], "variances: expected shape"),
+        ([[1.0, 0.0]], [1.0, 0.0], "variances: must be greater than 0"),
+        ([[1.0, 1.0, 1.0]], [1.0, 0.0], "variances: expected"),
+        ([[1.0, 1.0]], [1.0, 0.0], "direction: not in the span"),
+        ([[1.0, 1.0]], [1.0], "direction: expected shape"),
+    ],
+)
+def test_bad_input_is_named(v, c, text):
+    with pytest.raises(ValueError, match=text):
+        pe_designs([[1.0, 1.0], [2.0, 2.0]], v, c)

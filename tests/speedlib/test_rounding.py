@@ -1,0 +1,97 @@
+"""Rounding: exact sums, no lost pulls, and the optimality of efficient apportionment."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
+
+
+@st.composite
+def designs(draw, max_actions=8):
+    """A design with whole-number proportions, some of them zero."""
+    parts = draw(st.lists(st.integers(0, 50), min_size=1, max_size=max_actions).filter(any))
+    return np.array(parts) / sum(parts)
+
+
+def test_floor_keeps_the_pull_that_plain_floats_lose():
+    assert int(0.29 * 100) == 28
+    assert floor_counts([0.29, 0.71], 100).tolist() == [29, 71]
+
+
+def test_ceil_does_not_add_the_pull_that_plain_floats_add():
+    assert np.ceil(0.07 * 100) == 8
+    assert ceil_counts([0.07, 0.93], 100).tolist() == [7, 93]
+
+
+@given(designs(), st.integers(0, 10_000))
+def test_floor_and_ceil_are_within_one_pull_of_the_design(b, n):
+    low, high = floor_counts(b, n), ceil_counts(b, n)
+    assert np.all(low <= n * b + 1e-6) and np.all(low > n * b - 1)
+    assert np.all(high >= n * b - 1e-6) and np.all(high < n * b + 1)
+    assert n <= high.sum() <= n + max(np.count_nonzero(b) - 1, 0)
+    assert n - max(np.count_nonzero(b) - 1, 0) <= low.sum() <= n
+
+
+@given(designs(), st.integers(0, 10_000))
+def test_efficient_apportionment_sums_to_the_rounds(b, n):
+    counts = efficient_counts(b, n)
+    assert counts.sum() == n
+    assert np.all(counts[b == 0] == 0)
+    if n >= np.count_nonzero(b):
+        assert np.all(counts[b > 0] >= 1)
+
+
+@given(designs(max_actions=4), st.integers(1, 9))
+def test_efficient_apportionment_is_the_best_by_exhaustion(b, n):
+    used = b[b > 0]
+    every = np.array([t for t in product(range(n + 1), repeat=used.size) if sum(t) == n])
+    best = (every / used).min(axis=1).max()
+    assert (efficient_counts(b, n)[b > 0] / used).min() >= best * (1 - 1e-9)
+
+
+def test_efficient_apportionment_by_hand():
+    # n - s/2 = 4.5 pulls give (0.75, 1.5, 2.25), rounded up (1, 2, 3): six already.
+    assert efficient_counts([1 / 6, 1 / 3, 1 / 2], 6).tolist() == [1, 2, 3]
+    # n - s/2 = 5.5 pulls give (2.75, 1.65, 1.1), rounded up (3, 2, 2): seven already.
+    assert efficient_counts([0.5, 0.3, 0.2], 7).tolist() == [3, 2, 2]
+    # n - s/2 = 4 pulls give (2, 2): the two that are missing go one to each.
+    assert efficient_counts([0.5, 0.5], 6).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("rule", ["floor", "ceil", "efficient"])
+def test_designs_are_rounded_together_as_one_by_one(rule):
+    rng = np.random.default_rng(1)
+    b = rng.dirichlet(np.ones(6), size=(5, 7))
+    b[0, 0] = np.eye(6)[2]
+    together = round_design(b, 23, rule)
+    assert together.shape == (5, 7, 6) and together.dtype == np.int64
+    one_by_one = [[round_design(row, 23, rule) for row in rows] for rows in b]
+    assert np.array_equal(together, one_by_one)
+
+
+@pytest.mark.parametrize("rule", ["floor", "ceil", "efficient"])
+def test_no_rounds_no_pulls(rule):
+    assert round_design([0.4, 0.6, 0.0], 0, rule).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "rounds", "rule", "error", "text"),
+    [
+        ([0.5, 0.4], 10, "floor", ValueError, "sum to 1"),
+        ([1.5, -0.5], 10, "floor", ValueError, "at least 0"),
+        ([np.nan, 1.0], 10, "ceil", ValueError, "finite"),
+        ([0.5, 0.5], -1, "efficient", ValueError, "rounds"),
+        ([0.5, 0.5], 1.5, "efficient", TypeError, "rounds"),
+        ([0.5, 0.5], 10, "nearest", ValueError, "rule"),
+        (np.zeros((2, 0)), 10, "floor", ValueError, "shape"),
+    ],
+)
+def test_bad_input_is_named(weights, rounds, rule, error, text):
+    with pytest.raises(error, match=text):
+        round_design(weights, rounds, rule)
