@@ -25,8 +25,8 @@ PACKAGE = Path(__file__).parent
 #: Modules of the press, which no notebook imports. All others count as evidence, so that a new one
 #: is never forgotten.
 PRESS = frozenset(
-    "__main__ build cache cli execution ledger lint notebooks parameters press progress render "
-    "sphinx_ext".split()
+    "__main__ build cache cli execution ledger lint notebooks parameters pictures press progress "
+    "render sphinx_ext".split()
 )
 #: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
 KEPT_RUNS = 5

@@ -13,6 +13,7 @@ from speedbook.execution import CELL_TIMEOUT
 from speedbook.ledger import LEDGER, derive_ledger, ledger_text
 from speedbook.lint import output_problems, source_problems
 from speedbook.notebooks import code_cells, read_notebook, serialise
+from speedbook.pictures import FOLDER, pictures
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted(
@@ -20,6 +21,10 @@ NOTEBOOKS = sorted(
     for path in (ROOT / "notebooks").rglob("*.ipynb")
     if ".ipynb_checkpoints" not in path.parts
 )
+
+
+def all_notebooks():
+    return {name: read_notebook(ROOT / name) for name in NOTEBOOKS}
 
 
 def test_the_book_holds_every_notebook():
@@ -44,15 +49,21 @@ def test_every_picture_tells_its_numbers(name):
     for cell in code_cells(read_notebook(ROOT / name)):
         for output in cell.outputs:
             if "image/png" in output.get("data", {}):
-                digest = output.metadata.get("speedbook", {}).get("data", "")
-                assert re.fullmatch("[0-9a-f]{64}", digest)
+                figure = output.metadata.get("speedbook", {}).get("figure", {})
+                assert re.fullmatch("[0-9a-f]{64}", figure.get("digest", ""))
                 assert output.metadata["image/png"]["alt"].strip()
 
 
 def test_the_committed_ledger_is_the_derived_one():
-    notebooks = {name: read_notebook(ROOT / name) for name in NOTEBOOKS}
-    derived = derive_ledger(load_registry(ROOT), notebooks)
+    derived = derive_ledger(load_registry(ROOT), all_notebooks())
     assert (ROOT / LEDGER).read_text(encoding="utf-8") == ledger_text(derived)
+
+
+def test_the_committed_pictures_are_those_of_the_notebooks():
+    derived = pictures(ROOT, all_notebooks())
+    assert {name: (ROOT / name).read_bytes() for name in derived} == derived
+    committed = {path.relative_to(ROOT).as_posix() for path in (ROOT / FOLDER).glob("*")}
+    assert committed == set(derived)
 
 
 def test_a_cell_has_the_same_time_everywhere():

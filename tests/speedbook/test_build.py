@@ -290,7 +290,7 @@ class Kernels:
         self.executed = executed
         self.ran: list[str] = []
         self.text = ""
-        self.picture: tuple[str, str] | None = None
+        self.picture: tuple[bytes, str] | None = None
 
     def __call__(self, jobs, workers, environment):
         for job in jobs:
@@ -303,8 +303,13 @@ class Kernels:
             if self.text and job.name == FIG:
                 code_cells(notebook)[1].outputs[0].text = self.text
             if self.picture and job.name == FIG:
-                data, metadata = {"image/png": self.picture[0]}, {"data": self.picture[1]}
-                picture = new_output("display_data", data, metadata={"speedbook": metadata})
+                pixels, digest = self.picture
+                note = {"figure": {"name": "fig", "digest": digest}}
+                picture = new_output(
+                    "display_data",
+                    {"image/png": base64.b64encode(pixels).decode()},
+                    metadata={"speedbook": note},
+                )
                 code_cells(notebook)[1].outputs = [picture]
             write_notebook(job.output, notebook)
             yield Finished(job, 1.0)
@@ -397,7 +402,7 @@ def test_a_build_only_says_that_committed_outputs_differ(tiny_book, kernels):
 
 def test_refresh_ignores_pixels_but_not_plotted_numbers(tiny_book, kernels):
     def refresh(pixels, digest):
-        kernels.picture = (base64.b64encode(pixels).decode(), digest)
+        kernels.picture = pixels, digest
         shutil.rmtree(tiny_book.root / "_build", ignore_errors=True)
         build("--refresh")
         return (tiny_book.root / FIG).read_text()
@@ -405,6 +410,19 @@ def test_refresh_ignores_pixels_but_not_plotted_numbers(tiny_book, kernels):
     first = refresh(b"fonts of one machine", "numbers")
     assert refresh(b"fonts of another", "numbers") == first
     assert refresh(b"fonts of another", "other numbers") != first
+
+
+def test_a_page_shows_the_picture_of_the_notebook(tiny_book, kernels):
+    kernels.picture = b"pixels", "numbers"
+    edit(tiny_book.root / "book/index.md", "# Tiny", "# Tiny\n\n![](_static/figures/fig.png)")
+    name = "book/_static/figures/fig.png"
+    build()
+    assert (tiny_book.root / "_build" / "stage" / name).read_bytes() == b"pixels"
+    assert not (tiny_book.root / name).exists()
+    assert name in build("--refresh")
+    assert (tiny_book.root / name).read_bytes() == b"pixels"
+    edit(tiny_book.root / "book/index.md", "figures/fig.png", "figures/gone.png")
+    assert "book/index.md shows the figure 'gone', which no notebook displays" in build(code=3)
 
 
 def test_refresh_normalises_what_an_editor_left(tiny_book, kernels):
