@@ -1,0 +1,47 @@
+"""The book's sources: nothing is left out of it, and nothing in it asks for a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+PAGES = sorted(BOOK.rglob("*.md"))
+
+
+def toc_files(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        yield from (str(part[key]) for key in ("root", "file") if key in part)
+        yield from (name for each in part.values() for name in toc_files(each))
+    elif isinstance(part, list):
+        yield from (name for each in part for name in toc_files(each))
+
+
+def test_every_page_and_notebook_is_in_the_table_of_contents() -> None:
+    listed = set(toc_files(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
+    sources = [*PAGES, *(ROOT / "notebooks").rglob("*.ipynb")]
+    hidden = [path for path in sources if ".ipynb_checkpoints" not in path.parts]
+    assert listed == {path.relative_to(ROOT).with_suffix("").as_posix() for path in hidden}
+
+
+def test_every_module_of_the_library_is_documented() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (BOOK / "api").glob("*.md"))
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in (ROOT / "speedlib").rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    # The checks of arguments are no part of the public surface.
+    assert set(re.findall(r"automodule:: (speedlib\S*)", text)) == modules - {"speedlib.checks"}
+
+
+@pytest.mark.parametrize("name", ["_config.yml", "book/_static/custom.css", "book/_static/book.js"])
+def test_configuration_and_style_name_no_server(name: str) -> None:
+    assert "//cdn" not in (text := (ROOT / name).read_text(encoding="utf-8"))
+    assert not re.search(r"https?://", text)
