@@ -30,6 +30,12 @@ def ball(noise: str) -> LinearBandit:
     return LinearBandit(BALL.bandit.features, [1.0, -0.5], Sigma=ROTATED, noise=noise)
 
 
+def unequal() -> LinearBandit:
+    """Return variances from .02 to 16, so that ordinary least squares errs half as much again."""
+    features = [[1.0, 0.0], [1.0, 0.05], [1.0, 2.0], [0.0, 1.0], [1.0, 1.0]]
+    return LinearBandit(features, [1.0, -0.5], Sigma=np.diag([0.02, 4.0]))
+
+
 def space(noise: str) -> LinearBandit:
     rng = np.random.default_rng(1)
     root = rng.normal(size=(3, 3))
@@ -42,7 +48,7 @@ def space(noise: str) -> LinearBandit:
 
 CASES: dict[str, tuple[LinearBandit, Strategy, int, Callable[..., Result], dict]] = {
     "oracle": (ball("laplace"), Oracle(rounding="ceil"), 31, run_oracle, {}),
-    "wls": (ball("gaussian"), OnPolicy(), 12, run_on_policy, {"estimator": "wls"}),
+    "wls": (unequal(), OnPolicy(), 25, run_on_policy, {"estimator": "wls"}),
     "ols": (ball("uniform"), OnPolicy(estimator="ols"), 25, run_on_policy, {"estimator": "ols"}),
     "mean": (
         ball("rademacher"),
@@ -76,7 +82,8 @@ def test_fast_simulation_has_the_law_of_the_per_round_simulator(case: str) -> No
     policy = np.array([0.4, 0.2, 0.2, 0.1, 0.1, 0.0])[: bandit.n_actions]
     policy = policy / policy.sum()
     rng = np.random.default_rng(2)
-    runs = [slow(bandit, policy, rounds, rng, **options) for _ in range(500)]
+    size = 1000 if slow is run_on_policy else 500
+    runs = [slow(bandit, policy, rounds, rng, **options) for _ in range(size)]
     truth = policy @ bandit.features @ bandit.theta
     errors = np.array([run.value for run in runs]) - truth
 
