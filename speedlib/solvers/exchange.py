@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
 
 from speedlib.checks import Floats, check_choice, check_count, check_finite, check_psd
 from speedlib.solvers.interior import Iterate, newton_step, start
@@ -38,8 +39,11 @@ BLOCK = 8192
 #: Relative singular value (of points with scaled columns and unit length) that counts as zero.
 RANK_TOLERANCE = 3e-13
 
-#: Newton steps spent on one working set at most.
-STEPS = 100
+#: Newton steps spent on one working set at most, and after the last.
+STEPS, SHARPENING = 100, 4
+
+#: Weights below this multiple of the largest are taken for zero.
+VANISHING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class ExchangeDesign:
     Attributes
     ----------
     weights : ndarray, shape (A,)
-        Non-negative, summing to one.
+        Non-negative, summing to one. At most d(d+1)/2 are positive, unless M is singular.
     value : float
         :math:`\log\det M` for ``"D"``, :math:`\mathrm{Tr}(M^- K)` otherwise (K = I for ``"A"``).
     efficiency_bound : float
@@ -157,12 +161,12 @@ def exchange_design(
         gap = float(scores.max()) - 1.0
         if gap < best_gap:
             best, best_gap = (work, iterate), gap
-        incoming = _violators(scores, work, 4 * frame.shape[1] + 4)
+        incoming = _violators(x, scores, work, 4 * frame.shape[1] + 4)
         if gap <= tolerance / 2 or (taken == STEPS and incoming.size == 0):
             break
         goal = max(min(goal, 0.1 * gap), tolerance / 4)
         work, iterate = _exchange(x, root, work, iterate, incoming, gap, goal)
-    return _certified(x, root, frame, *best, tolerance, steps)
+    return _certified(x, root, frame, *best, best_gap, tolerance, steps)
 
 
 def _improve(iterate: Iterate, goal: float) -> tuple[Iterate, int]:
@@ -174,19 +178,27 @@ def _improve(iterate: Iterate, goal: float) -> tuple[Iterate, int]:
     return iterate, STEPS
 
 
-def _violators(scores: Floats, work: Indices, count: int) -> Indices:
-    """About `count` points outside the working set with a sensitivity above one.
+def _violators(x: Floats, scores: Floats, work: Indices, count: int) -> Indices:
+    """About `count` new points with a sensitivity above one, no copies among them.
 
     Half of them are the worst. The other half is spread over all: if one point occurs ten
-    thousand times, its copies would otherwise keep all other points out.
+    thousand times, its copies would otherwise keep the others out.
     """
-    outside = scores > 1.0
-    outside[work] = False
-    violators = np.flatnonzero(outside)
-    if violators.size <= count:
-        return violators
-    worst = violators[np.argpartition(scores[violators], -count // 2)[-count // 2 :]]
-    return np.union1d(worst, violators[:: 2 * violators.size // count])
+    violators = np.flatnonzero(scores > 1.0)
+    if violators.size > count:
+        worst = violators[np.argpartition(scores[violators], -count // 2)[-count // 2 :]]
+        violators = np.union1d(worst, violators[:: 2 * violators.size // count])
+    return _first_copies(x, np.concatenate([work, violators]))[work.size :]
+
+
+def _first_copies(x: Floats, chosen: Indices) -> Indices:
+    """Drop points that equal an earlier one or its opposite; the first len(work) stay first."""
+    rows = x[chosen]
+    leading = rows[np.arange(chosen.size), (rows != 0).argmax(axis=1)]
+    _, first = np.unique(
+        rows * np.where(leading < 0, -1.0, 1.0)[:, None], axis=0, return_index=True
+    )
+    return chosen[np.sort(first)]
 
 
 def _exchange(
@@ -222,24 +234,49 @@ def _certified(
     frame: Floats,
     work: Indices,
     iterate: Iterate,
+    gap: float,
     tolerance: float,
     steps: int,
 ) -> ExchangeDesign:
-    """Remove tiny weights if the design stays good, and compute value and bound from scratch."""
-    factor = iterate.factor / np.sqrt(_squared_norms(x, iterate.factor).max())
-    weights = iterate.weights / iterate.total
-    order = np.argsort(weights)
-    tiny = order[np.cumsum(weights[order]) <= tolerance / (8 * frame.shape[1])]
-    pruned = weights.copy()
-    pruned[tiny] = 0.0
-    for candidate in (pruned / pruned.sum(), weights):
+    """Compute value and bound from the weights and the ellipsoid.
+
+    The ellipsoid was priced on all points, so its bound holds whatever happens to the weights: a
+    few more steps on the working set sharpen them, those that vanish go, and so do those that
+    the same information matrix can be had without, provided that the design stays good.
+    """
+    factor = iterate.factor * np.sqrt(iterate.total / iterate.size / (1.0 + gap))
+    for _ in range(SHARPENING):
+        iterate = newton_step(iterate)
+    solid = iterate.weights > VANISHING * iterate.weights.max()
+    pruned = np.where(solid, iterate.weights, 0.0)
+    for weights in (_fewest(pruned, iterate.points), pruned, iterate.weights):
         design = np.zeros(x.shape[0])
-        design[work] = candidate
+        design[work] = weights / weights.sum()
         value = _value(design, x, root, frame)
         bound = _efficiency_bound(value, root, factor)
         if bound >= 1.0 - tolerance:
             break
-    return ExchangeDesign(design, value, bound, factor, steps)
+    return ExchangeDesign(design, value, bound, factor, steps + SHARPENING)
+
+
+def _fewest(weights: Floats, points: Floats) -> Floats:
+    """Weights on at most r(r+1)/2 points with the same information matrix (Carathéodory).
+
+    Non-negative least squares stops at a vertex, where the products of its points are independent.
+    """
+    i, j = np.triu_indices(points.shape[1])
+    support = np.flatnonzero(weights)
+    if support.size <= i.size:
+        return weights
+    rows = np.sqrt(weights[support])[:, None] * points[support]
+    products = rows[:, i] * rows[:, j]
+    try:
+        multipliers, _ = nnls(products.T, products.sum(axis=0))
+    except RuntimeError:  # Too many iterations; the design is optimal as it is.
+        return weights
+    fewest = np.zeros_like(weights)
+    fewest[support] = weights[support] * multipliers
+    return fewest
 
 
 def _value(weights: Floats, x: Floats, root: Floats | None, frame: Floats) -> float:
@@ -308,7 +345,7 @@ def _whitening(x: Floats, root: Floats | None) -> Floats:
             return np.asarray(frame)
     missing = frame[:, eigenvalues <= 0.1 * floor]
     frame = frame[:, eigenvalues > 0.1 * floor]
-    if missing.size and (root is None or _overlap(missing, root) > 1e-9):
+    if missing.size and (root is None or _overlap(missing, root)):
         raise ValueError(
             f"points (features divided by sigma): they span {frame.shape[1]} of "
             f"{x.shape[1]} dimensions and miss some that the criterion asks for, so no design "
@@ -317,13 +354,14 @@ def _whitening(x: Floats, root: Floats | None) -> Floats:
     return np.asarray(frame)
 
 
-def _overlap(missing: Floats, root: Floats) -> float:
-    """How much of K lies in directions that the points do not span, relative to rounding."""
-    return float(np.max(np.abs(missing.T @ root) / (np.abs(missing).T @ np.abs(root)).max()))
+def _overlap(missing: Floats, root: Floats) -> bool:
+    """Whether K asks, beyond rounding, for directions that the points do not span."""
+    terms = np.abs(missing).T @ np.abs(root)
+    return bool(np.any(np.abs(missing.T @ root) > 1e-9 * terms.max()))
 
 
 def _spanning_set(x: Floats, frame: Floats, root: Floats | None) -> Indices:
-    """Choose the first working set: points of high sensitivity, and others until they span all dimensions."""
+    """Start with the points of highest sensitivity, and others until they span everything."""
     r = frame.shape[1]
     lengths = _squared_norms(x, frame)
     scores = lengths if root is None else _squared_norms(x, frame @ (frame.T @ root))
@@ -331,7 +369,7 @@ def _spanning_set(x: Floats, frame: Floats, root: Floats | None) -> Indices:
     while True:
         count = min(8 * r + 8, x.shape[0])
         best = np.argpartition(scores, -count)[-count:]
-        work = np.union1d(work, best[lengths[best] > 0])
+        work = _first_copies(x, np.union1d(work, best[lengths[best] > 0]))
         rows = x[work] @ frame / np.sqrt(lengths[work])[:, None]
         eigenvalues, vectors = np.linalg.eigh(rows.T @ rows)
         # Some point has at least the share 1/r of its length in any missing directions.

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
 
 from speedlib.checks import Floats
 
@@ -36,6 +36,9 @@ __all__ = ["Iterate", "newton_step", "start"]
 
 #: Each step aims at a complementarity w * s this many times smaller.
 CENTRING = 0.05
+
+#: On the central path the gap is at most m * mu; beyond this multiple the aim is kept.
+OFF_PATH = 3.0
 
 #: Share of the way to the boundary that a step may go.
 TO_BOUNDARY = 0.99
@@ -60,6 +63,8 @@ class Iterate:
         Takes points as they were given (as rows) to these coordinates.
     loss : float
         F, up to a constant.
+    mu : float
+        The product w * s that the last step aimed at.
     """
 
     weights: Floats
@@ -68,6 +73,7 @@ class Iterate:
     root: Floats | None
     frame: Floats
     loss: float
+    mu: float
 
     @property
     def total(self) -> float:
@@ -104,21 +110,18 @@ class Iterate:
         curvature = gram * (images @ images.T) * (2.0 / self.size)
         return np.asarray(curvature - np.outer(self.sensitivity, self.sensitivity))
 
-    def moved(self, weights: Floats, slacks: Floats) -> Iterate:
+    def moved(self, weights: Floats, slacks: Floats, mu: float) -> Iterate:
         """Take new weights and the coordinates that belong to them."""
-        lower = np.linalg.cholesky(self.points.T @ (weights[:, None] * self.points))
-
-        def solve(right: Floats) -> Floats:
-            return np.asarray(solve_triangular(lower, right, lower=True, check_finite=False))
-
+        information = self.points.T @ (weights[:, None] * self.points)
+        change = np.linalg.inv(np.linalg.cholesky(information)).T
+        points, frame = self.points @ change, self.frame @ change
         if self.root is None:
             root = None
-            loss = self.loss - 2.0 * float(np.log(np.diagonal(lower)).mean())
+            loss = self.loss + 2.0 * float(np.log(np.diagonal(change)).mean())
         else:
-            root = solve(self.root)
+            root = change.T @ self.root
             loss = float(np.log((root**2).sum()))
-        points, frame = solve(self.points.T).T, solve(self.frame.T).T
-        return Iterate(weights, slacks, points, root, frame, loss)
+        return Iterate(weights, slacks, points, root, frame, loss, mu)
 
 
 def start(
@@ -130,14 +133,14 @@ def start(
     orders of magnitude where Newton's method would halve a weight at a time.
     """
     weights = weights / weights.sum()
-    iterate = Iterate(weights, weights, points, root, frame, 0.0).moved(weights, weights)
+    iterate = Iterate(weights, weights, points, root, frame, 0.0, 0.0).moved(weights, weights, 0.0)
     for _ in range(40):
         if iterate.gap < NEAR:
             break
         weights = iterate.weights * np.sqrt(np.maximum(iterate.sensitivity, 0.01))
-        iterate = iterate.moved(weights / weights.sum(), weights)
+        iterate = iterate.moved(weights / weights.sum(), weights, 0.0)
     slacks = np.maximum(1.0 - iterate.sensitivity, least_slack)
-    return replace(iterate, slacks=slacks)
+    return replace(iterate, slacks=slacks, mu=min(max(iterate.gap, 1e-15), 1.0) / weights.size)
 
 
 def newton_step(iterate: Iterate) -> Iterate:
@@ -146,8 +149,8 @@ def newton_step(iterate: Iterate) -> Iterate:
     Costs O(m^2 (m + r)).
     """
     w, s, q = iterate.weights, iterate.slacks, iterate.sensitivity
-    # Off the central path w * s alone would underrate how far the optimum is.
-    mu = CENTRING * max(float(w @ s), min(iterate.gap, 1.0)) / w.size
+    on_path = iterate.gap <= OFF_PATH * w.size * iterate.mu
+    mu = iterate.mu * (CENTRING if on_path else 1.0)
     system = w[:, None] * iterate.hessian() * w
     diagonal = system.diagonal() + w * s
     # Copies of a point make the system singular but for w * s, which may vanish beside it.
@@ -163,7 +166,9 @@ def newton_step(iterate: Iterate) -> Iterate:
     slacks = s + length_s * step_s
     for _ in range(30):
         weights = w * (1.0 + length * relative)
-        moved = iterate.moved(weights, np.clip(slacks, 0.01 * mu / weights, 100.0 * mu / weights))
+        moved = iterate.moved(
+            weights, np.clip(slacks, 0.01 * mu / weights, 100.0 * mu / weights), mu
+        )
         reached = moved.loss + moved.total - mu * float(np.log(weights).sum())
         if reached <= barrier - 1e-4 * length * slope + 1e-12:
             break
