@@ -1,9 +1,9 @@
 r"""The multiplicative algorithm: ten lines that any other solver can be checked against.
 
 A criterion's sensitivity at point a is its directional derivative towards a, scaled so that it
-averages one under the design itself; at the optimum none exceeds one. Multiplying each weight by a
-power of its sensitivity (D: one, and the total stays one; linear: one half, then normalise) improves
-the criterion in every step.
+averages one under the design itself; at the optimum none exceeds one. Multiply each weight by its
+sensitivity for D (the total stays one), by the root of it for a linear criterion (then normalise):
+every step improves the design.
 """
 
 from __future__ import annotations
