@@ -36,6 +36,9 @@ CRITERIA = ("PE", "A", "D", "G", "linear")
 #: A direction counts as estimable if the relative part of it outside the range is below this.
 RANGE_TOLERANCE = 1e-9
 
+#: Rows whose absolute values are taken at a time, so that no copy of all features is made.
+BLOCK = 8192
+
 
 def target_direction(features: ArrayLike, policy: ArrayLike) -> Floats:
     r"""Mean feature vector of a policy, :math:`c = \sum_a \pi(a)\, x(a)`.
@@ -61,10 +64,7 @@ def target_direction(features: ArrayLike, policy: ArrayLike) -> Floats:
     array([0.25, 1.5 ])
     """
     x = check_features(features)
-    pi = check_policy(policy, x.shape[0])
-    c = pi @ x
-    rounding = 8 * np.finfo(float).eps * (pi @ np.abs(x))
-    return np.where(np.abs(c) > rounding, c, 0.0)
+    return _mean_feature(x, check_policy(policy, x.shape[0]))
 
 
 def information_matrix(weights: ArrayLike, features: ArrayLike, variances: ArrayLike) -> Floats:
@@ -256,10 +256,17 @@ def _factor(kernel: Floats) -> Floats:
 def chosen_direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike | None) -> Floats:
     """Return c from exactly one of a target policy and the direction itself."""
     if policy is not None and direction is None:
-        return target_direction(x, policy)
+        return _mean_feature(x, check_policy(policy, x.shape[0]))
     if direction is not None and policy is None:
         return check_direction(direction, x.shape[1])
     raise ValueError("policy, direction: pass exactly one of them")
+
+
+def _mean_feature(x: Floats, policy: Floats) -> Floats:
+    c, size = policy @ x, np.zeros(x.shape[1])
+    for first in range(0, x.shape[0], BLOCK):
+        size += policy[first : first + BLOCK] @ np.abs(x[first : first + BLOCK])
+    return np.where(np.abs(c) > 8 * np.finfo(float).eps * size, c, 0.0)
 
 
 def _check_weights(weights: ArrayLike, n_actions: int) -> Floats:

@@ -31,7 +31,7 @@ from speedlib.criteria import (
     pe_loss,
     target_direction,
 )
-from speedlib.solvers.elfving import elfving
+from speedlib.solvers import elfving
 from speedlib.solvers.exchange import exchange_design
 
 __all__ = [
@@ -235,7 +235,7 @@ def design_efficiency(
 
 
 def _pe_design(x: Floats, v: Floats, c: Floats) -> Design:
-    solution = elfving(x, v, c)
+    solution = elfving.solve(x, np.sqrt(v), c)
     sound = solution.residual <= RESIDUAL_TOLERANCE
     return Design(
         weights=solution.weights,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from speedlib.checks import Floats, check_direction, check_features, check_variances
-from speedlib.solvers.elfving import elfving, optimal_vertex
+from speedlib.solvers.elfving import optimal_vertex, solve
 from speedlib.solvers.frame import Frame, pushed
 from speedlib.solvers.simplex import negligible
 
@@ -111,7 +111,7 @@ def pe_designs(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) 
         weights[block], lengths[block], gaps[block] = shared.solve(np.sqrt(v[block]))
     failed = np.flatnonzero(~(gaps <= GAP))
     for problem in failed:
-        single = elfving(x, v[problem], c)
+        single = solve(x, np.sqrt(v[problem]), c)
         weights[problem], lengths[problem], gaps[problem] = single.weights, single.norm, single.gap
     return BatchDesigns(weights, lengths**2, gaps, failed.size)
 

@@ -26,7 +26,7 @@ from speedlib.checks import Floats, check_direction, check_features, check_varia
 from speedlib.solvers.frame import Frame, pushed
 from speedlib.solvers.simplex import basic_coefficients, shortest_combination
 
-__all__ = ["ElfvingSolution", "elfving"]
+__all__ = ["ElfvingSolution", "elfving", "optimal_vertex", "solve"]
 
 Indices = NDArray[np.intp]
 
@@ -38,6 +38,10 @@ COARSENING, SMALLEST_SAMPLE = 8, 512
 
 #: Actions whose price is above this may soon exceed one.
 NEARLY_ONE = 0.9
+
+#: Most actions, and numbers in their points, in a working set: few enough to stay in the cache, and
+#: for BLAS to leave the product to one thread, which is faster for a task of a microsecond.
+WORKING_ACTIONS, WORKING_ENTRIES = 512, 8192
 
 #: Rounding error allowed for in a price, relative to the sum of the absolute values of its terms.
 PRICE_ROUNDING = float(np.finfo(float).eps)
@@ -125,7 +129,11 @@ def elfving(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) -> 
     """
     x = check_features(features)
     sigma = np.sqrt(check_variances(variances, x.shape[0]))
-    c = check_direction(direction, x.shape[1])
+    return solve(x, sigma, check_direction(direction, x.shape[1]))
+
+
+def solve(x: Floats, sigma: Floats, c: Floats) -> ElfvingSolution:
+    """Solve Elfving's program for checked features, standard deviations and direction."""
     if not c.any():
         return _nothing_to_estimate(x, sigma)
     frame = Frame(x, c)
@@ -182,9 +190,11 @@ def _generate_columns(
     sample, noise, rounds, pivots = x[::stride], sigma[::stride], 0, 0
     rows = frame.points(x, sigma, basis)
     y = np.asarray(np.linalg.solve(rows, _signs(rows, goal)))
+    rank = basis.size
+    count = max(8 * rank, min(WORKING_ACTIONS, WORKING_ENTRIES // rank - rank))
     while rounds < ROUNDS:
         rounds += 1
-        promising = _most_expensive(_prices(sample, noise, frame.dual(y)), 32 + 16 * basis.size)
+        promising = _most_expensive(_prices(sample, noise, frame.dual(y)), count)
         if promising.size == 0:
             break
         working = np.union1d(basis, stride * promising)
