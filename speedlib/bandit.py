@@ -10,13 +10,16 @@ from numpy.typing import ArrayLike
 from speedlib.checks import (
     Counts,
     Floats,
+    check_actions,
     check_choice,
     check_counts,
     check_features,
     check_policy,
     check_psd,
+    check_rng,
     check_variances,
     check_vector,
+    frozen,
 )
 from speedlib.rewards import Rewards
 
@@ -32,8 +35,8 @@ NOISE_LAWS: dict[str, float] = {
 #: Degrees of freedom of the "student" law: the smallest whole number with a fourth moment.
 STUDENT_DF = 5
 
-#: Single rewards held in memory at once when a law has no short cut.
-_CHUNK = 4_000_000
+#: About how many single rewards are held in memory at once when a law has no short cut.
+_CHUNK = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ class LinearBandit:
     Sigma : array, shape (d, d), optional
         The variance parameter: symmetric positive semidefinite, possibly singular.
     variances : array, shape (A,), optional
-        The variances themselves, at least 0, for a bandit that no `Sigma` describes. Exactly one
-        of `Sigma` and `variances` must be given.
+        The variances themselves, at least 0, for a bandit that no `Sigma` describes. One of
+        `Sigma` and `variances` must be given, and if both are, they must agree.
     noise : {"gaussian", "uniform", "rademacher", "laplace", "student"}
         The law of :math:`\eta`, always scaled to variance :math:`\sigma^2(a)`. ``"student"`` has
         five degrees of freedom.
@@ -89,14 +92,19 @@ class LinearBandit:
     def __post_init__(self) -> None:
         features = check_features(self.features)
         n_actions, d = features.shape
-        if (self.Sigma is None) == (self.variances is None):
-            raise ValueError("LinearBandit: give exactly one of Sigma and variances")
+        if self.Sigma is None and self.variances is None:
+            raise ValueError("LinearBandit: give Sigma or variances; got neither")
         Sigma = None if self.Sigma is None else check_psd("Sigma", self.Sigma, d)
         if Sigma is None:
             variances = check_variances(self.variances, n_actions, allow_zero=True)
         else:
             # Rounding can push the variance of an action in the null space of Sigma below zero.
             variances = np.maximum(quadratic_form(features, Sigma), 0.0)
+            if self.variances is not None and not np.allclose(variances, self.variances):
+                raise ValueError(
+                    "LinearBandit: variances must agree with Sigma where both are given; "
+                    f"got {np.asarray(self.variances)} against {variances}"
+                )
         check_choice("noise", self.noise, tuple(NOISE_LAWS))
         fields = {
             "features": features,
@@ -105,10 +113,7 @@ class LinearBandit:
             "variances": variances,
         }
         for name, value in fields.items():
-            if value is not None:
-                value = value.copy()
-                value.flags.writeable = False
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, None if value is None else frozen(value))
 
     @property
     def n_actions(self) -> int:
@@ -157,22 +162,22 @@ class LinearBandit:
         independent; Rademacher noise needs one binomial per action. The other laws are drawn
         reward by reward, O(sum of counts).
         """
-        counts = check_counts(counts, self.n_actions)
+        counts, rng = check_counts(counts, self.n_actions), check_rng(rng)
         if self.noise == "gaussian":
-            mean, scatter = _gaussian_statistics(counts, rng)
+            noise = _gaussian_rewards(counts, rng)
         elif self.noise == "rademacher":
-            mean, scatter = _rademacher_statistics(counts, rng)
+            noise = _rademacher_rewards(counts, rng)
         else:
-            mean, scatter = _drawn_statistics(counts, self.noise, rng)
-        means = np.where(counts > 0, self.means + np.sqrt(self.variances) * mean, 0.0)
-        return Rewards(counts, means, self.variances * scatter)
+            noise = _drawn_rewards(counts, self.noise, rng)
+        means = np.where(counts > 0, self.means + np.sqrt(self.variances) * noise.means, 0.0)
+        return Rewards(counts, means, self.variances * noise.scatters)
 
     def pull_each(self, actions: ArrayLike, rng: np.random.Generator) -> Floats:
         """Pull a sequence of actions one by one and return every single reward, shape (n,).
 
         The slow and obvious simulator: `pull` is tested against it.
         """
-        index = np.asarray(actions, dtype=np.int64)
+        index = check_actions(actions, self.n_actions)
         eta = standard_noise(self.noise, index.size, rng)
         return np.asarray(self.means[index] + np.sqrt(self.variances[index]) * eta)
 
@@ -197,32 +202,45 @@ def standard_noise(law: str, size: int, rng: np.random.Generator) -> Floats:
     return np.asarray(scale * rng.standard_t(STUDENT_DF, size))
 
 
-def _gaussian_statistics(counts: Counts, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _gaussian_rewards(counts: Counts, rng: np.random.Generator) -> Rewards:
     mean = rng.standard_normal(counts.shape) / np.sqrt(np.maximum(counts, 1))
     freedom = np.maximum(counts - 1, 0)
     # A chi-squared variable is twice a gamma variable of half the freedom, and gamma allows 0.
-    return mean, 2.0 * rng.standard_gamma(freedom / 2.0)
+    return Rewards(counts, np.where(counts > 0, mean, 0.0), 2 * rng.standard_gamma(freedom / 2))
 
 
-def _rademacher_statistics(counts: Counts, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _rademacher_rewards(counts: Counts, rng: np.random.Generator) -> Rewards:
     mean = (2.0 * rng.binomial(counts, 0.5) - counts) / np.maximum(counts, 1)
-    return mean, counts * (1.0 - mean**2)
+    return Rewards(counts, mean, counts * (1.0 - mean**2))
 
 
-def _drawn_statistics(counts: Counts, law: str, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _drawn_rewards(counts: Counts, law: str, rng: np.random.Generator) -> Rewards:
+    """Draw reward by reward, in pieces of at most _CHUNK rewards of one cell."""
     flat = counts.ravel()
-    mean, scatter = np.zeros(flat.size), np.zeros(flat.size)
-    # Cells are cut into runs of about _CHUNK rewards, so that memory stays bounded.
-    run = np.cumsum(flat) // _CHUNK
-    for start, stop in _runs(run):
-        cells = np.repeat(np.arange(stop - start), flat[start:stop])
-        eta = standard_noise(law, cells.size, rng)
-        pulled = np.maximum(flat[start:stop], 1)
-        part = np.bincount(cells, weights=eta, minlength=stop - start) / pulled
-        squares = (eta - part[cells]) ** 2
+    pieces = np.maximum(-(-flat // _CHUNK), 1)
+    cell = np.repeat(np.arange(flat.size), pieces)
+    size = np.full(cell.size, _CHUNK)
+    size[np.cumsum(pieces) - 1] = flat - (pieces - 1) * _CHUNK
+    mean, scatter = _drawn_pieces(size, law, rng)
+    total = np.bincount(cell, weights=size * mean, minlength=flat.size)
+    whole = total / np.maximum(flat, 1)
+    scatter = scatter + size * (mean - whole[cell]) ** 2
+    pooled = np.bincount(cell, weights=scatter, minlength=flat.size).astype(np.float64)
+    return Rewards(counts, whole.reshape(counts.shape), pooled.reshape(counts.shape))
+
+
+def _drawn_pieces(sizes: Counts, law: str, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draw in runs of pieces that fill the memory allowed; return their means and scatters."""
+    mean, scatter = np.zeros(sizes.size), np.zeros(sizes.size)
+    for start, stop in _runs(np.cumsum(sizes) // _CHUNK):
+        owner = np.repeat(np.arange(stop - start), sizes[start:stop])
+        eta = standard_noise(law, owner.size, rng)
+        drawn = np.maximum(sizes[start:stop], 1)
+        part = np.bincount(owner, weights=eta, minlength=stop - start) / drawn
+        squares = (eta - part[owner]) ** 2
         mean[start:stop] = part
-        scatter[start:stop] = np.bincount(cells, weights=squares, minlength=stop - start)
-    return mean.reshape(counts.shape), scatter.reshape(counts.shape)
+        scatter[start:stop] = np.bincount(owner, weights=squares, minlength=stop - start)
+    return mean, scatter
 
 
 def _runs(labels: Counts) -> list[tuple[int, int]]:

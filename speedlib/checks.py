@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import reprlib
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,29 +11,36 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 #: How far the entries of a policy may miss the sum 1.
 POLICY_TOLERANCE = 1e-8
+
+#: The largest number of pulls: whole numbers up to here are exact as floats.
+MAX_COUNT = 2**53
 
 
 def check_finite(name: str, values: ArrayLike) -> Floats:
     """Return `values` as a contiguous float64 array, or say why they are not finite numbers."""
     try:
-        array = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(values)
+    except ValueError as error:
         raise TypeError(f"{name}: expected an array of real numbers; {error}") from error
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: expected an array of real numbers; got {reprlib.repr(values)}")
+    array = np.ascontiguousarray(given, dtype=np.float64)
     if not np.all(np.isfinite(array)):
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name}: every entry must be finite; got {array[place]} at index {place}")
     return array
 
 
-def check_features(features: ArrayLike) -> Floats:
+def check_features(features: ArrayLike, name: str = "features") -> Floats:
     """Return the features as a finite float64 array of shape (A, d) with A, d >= 1."""
-    array = check_finite("features", features)
+    array = check_finite(name, features)
     if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] < 1:
         raise ValueError(
-            "features: expected shape (A, d), one row per action, with A >= 1 and d >= 1; "
+            f"{name}: expected shape (A, d), one row per action, with A >= 1 and d >= 1; "
             f"got shape {np.shape(features)}"
         )
     return array
@@ -60,19 +68,24 @@ def check_policy(policy: ArrayLike, n_actions: int, name: str = "policy") -> Flo
 
 
 def check_variances(
-    variances: ArrayLike, n_actions: int, *, allow_zero: bool = False, batch: bool = False
+    variances: ArrayLike,
+    n_actions: int,
+    *,
+    allow_zero: bool = False,
+    batch: bool = False,
+    name: str = "variances",
 ) -> Floats:
     """Return variances of shape (A,), or (..., A) with `batch`, positive (or at least 0)."""
-    array = check_finite("variances", variances)
+    array = check_finite(name, variances)
     if array.shape[-1:] != (n_actions,) or (array.ndim != 1 and not batch):
         raise ValueError(
-            f"variances: expected one variance per action, shape ({n_actions},); "
+            f"{name}: expected one variance per action, shape ({n_actions},); "
             f"got shape {array.shape}"
         )
     if np.any(array < 0 if allow_zero else array <= 0):
         place = tuple(int(i) for i in np.unravel_index(np.argmin(array), array.shape))
         rule = "at least 0" if allow_zero else "greater than 0"
-        raise ValueError(f"variances: must be {rule}; got {array[place]:g} at index {place}")
+        raise ValueError(f"{name}: must be {rule}; got {array[place]:g} at index {place}")
     return array
 
 
@@ -95,8 +108,9 @@ def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
     if array.shape != (d, d):
         raise ValueError(f"{name}: expected shape ({d}, {d}); got shape {array.shape}")
     scale = float(np.abs(array).max(initial=0.0))
-    if np.abs(array - array.T).max(initial=0.0) > 1e-10 * scale:
-        raise ValueError(f"{name}: must be symmetric; it differs from its transpose")
+    skew = float(np.abs(array - array.T).max(initial=0.0))
+    if skew > 1e-10 * scale:
+        raise ValueError(f"{name}: must be symmetric; it differs from its transpose by {skew:.3g}")
     array = (array + array.T) / 2
     smallest = float(np.linalg.eigvalsh(array)[0])
     if smallest < -1e-10 * scale:
@@ -127,10 +141,10 @@ def check_counts(counts: ArrayLike, n_actions: int) -> Counts:
     """Return whole, non-negative numbers of pulls of shape (..., A)."""
     array = np.asarray(counts)
     if array.dtype.kind not in "iu":
-        as_float = check_finite("counts", counts)
-        if np.any(as_float != np.rint(as_float)):
-            raise ValueError("counts: numbers of pulls must be whole numbers")
-        array = as_float
+        array = check_finite("counts", counts)
+        broken = array[array != np.rint(array)]
+        if broken.size:
+            raise ValueError(f"counts: numbers of pulls must be whole numbers; got {broken[0]:g}")
     if array.shape[-1:] != (n_actions,):
         raise ValueError(
             f"counts: expected one count per action, shape (..., {n_actions}); "
@@ -138,7 +152,38 @@ def check_counts(counts: ArrayLike, n_actions: int) -> Counts:
         )
     if np.any(array < 0):
         raise ValueError(f"counts: numbers of pulls must be at least 0; got {array.min()}")
+    if np.any(array > MAX_COUNT):
+        raise ValueError(f"counts: must be at most {MAX_COUNT}; got {array.max()}")
     return array.astype(np.int64)
+
+
+def check_actions(actions: ArrayLike, n_actions: int) -> Counts:
+    """Return a sequence of actions, whole numbers from 0 to A - 1, shape (n,)."""
+    index = np.asarray(actions)
+    if index.dtype.kind not in "iu" and index.size:
+        raise TypeError(f"actions: expected whole numbers; got dtype {index.dtype}")
+    if index.ndim != 1:
+        raise ValueError(f"actions: expected a sequence; got shape {index.shape}")
+    if index.size and (index.min() < 0 or index.max() >= n_actions):
+        raise ValueError(
+            f"actions: must lie between 0 and {n_actions - 1}; got {index.min()} to {index.max()}"
+        )
+    return index.astype(np.int64)
+
+
+def check_designs(weights: ArrayLike) -> Floats:
+    """Return designs of shape (..., A): non-negative, each summing to one."""
+    b = check_finite("weights", weights)
+    if b.ndim < 1 or b.shape[-1] < 1:
+        raise ValueError(f"weights: expected shape (..., A) with A >= 1; got {b.shape}")
+    if np.any(b < 0):
+        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
+    miss = np.abs(b.sum(axis=-1) - 1.0).max(initial=0.0)
+    if miss > POLICY_TOLERANCE:
+        raise ValueError(
+            f"weights: each design must sum to 1 within 1e-8; one misses by {miss:.3g}"
+        )
+    return b
 
 
 def check_rng(rng: Any) -> np.random.Generator:
@@ -152,3 +197,10 @@ def check_rng(rng: Any) -> np.random.Generator:
     raise TypeError(
         f"rng: pass a numpy Generator, a SeedSequence or a seed (a whole number); got {rng!r}"
     )
+
+
+def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return a read-only copy of an array."""
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from speedlib.bandit import quadratic_form
 from speedlib.checks import Counts, Flags, Floats, check_choice, check_features
-from speedlib.estimators import least_squares
+from speedlib.estimators import column_scale, least_squares, pulled_actions
 from speedlib.rewards import Rewards
 
 #: Names of the covariance estimates.
@@ -148,8 +148,7 @@ def estimate_covariance(
 
 def _explored(counts: Counts, features: Floats, squares: Floats) -> tuple[Floats, Floats, Floats]:
     """Gather the explored actions: points (..., k, d), root weights and targets (..., k)."""
-    k = int(np.max(np.sum(counts > 0, axis=-1)))
-    index = np.argsort(counts == 0, axis=-1, kind="stable")[..., :k]
+    index = pulled_actions(counts)
     root = np.sqrt(np.take_along_axis(counts, index, axis=-1))
     # Weights of total one keep the least-squares objective in units of variance squared.
     root = root / np.linalg.norm(root, axis=-1, keepdims=True)
@@ -157,12 +156,33 @@ def _explored(counts: Counts, features: Floats, squares: Floats) -> tuple[Floats
 
 
 def _minimum_norm(points: Floats, root: Floats, target: Floats) -> tuple[Floats, Counts]:
-    """Solve the weighted quadratic regression with least norm; return svec and rank."""
+    """Solve the weighted quadratic regression with least norm; return svec and rank.
+
+    The rank, and the solution where it is full, come from features in units of their size; only
+    where many solutions fit alike do the given units, and with them the norm, matter.
+    """
+    unknowns = points.shape[-1] * (points.shape[-1] + 1) // 2
+    response = root * target
+    scale = quadratic_features(column_scale(points.reshape(-1, points.shape[-1])))
     design = quadratic_features(points) * root[..., None]
+    # Off-diagonal entries carry the square root of two on both sides.
+    scale = scale / quadratic_features(np.ones(points.shape[-1]))
+    vector, rank = _solve(design / scale, response, None)
+    vector = vector / scale
+    if np.any(rank < unknowns):
+        least, _ = _solve(design, response, rank)
+        vector = np.where((rank < unknowns)[..., None], least, vector)
+    return vector, rank
+
+
+def _solve(design: Floats, response: Floats, rank: Counts | None) -> tuple[Floats, Counts]:
+    """Least squares of least norm by the singular values, as many as the rank says (if given)."""
     left, values, right = np.linalg.svd(design, full_matrices=False)
     kept = values > QUADRATIC_RANK_TOLERANCE * values[..., :1]
+    if rank is not None:
+        kept = np.arange(values.shape[-1]) < rank[..., None]
     inverse = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
-    rotated = np.einsum("...km,...k->...m", left, root * target) * inverse
+    rotated = np.einsum("...km,...k->...m", left, response) * inverse
     return np.einsum("...m,...mj->...j", rotated, right), kept.sum(axis=-1)
 
 

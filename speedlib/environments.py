@@ -19,7 +19,7 @@ from speedlib.checks import (
     check_vector,
 )
 from speedlib.covariance import fit_psd
-from speedlib.estimators import generalised_inverse
+from speedlib.estimators import column_scale
 
 #: Ways to prepare a table of features; see `prepare_table`.
 PREPROCESSINGS = ("raw", "scale", "centre")
@@ -105,7 +105,7 @@ def one_hot(policy: ArrayLike, variances: ArrayLike, *, noise: str = "gaussian")
     Here :math:`b_*(a) \propto \pi(a)\sigma(a)` and
     :math:`nL_n^* = \bigl(\sum_a\pi(a)\sigma(a)\bigr)^2`. All means are 0.
     """
-    variances = check_finite("variances", variances)
+    variances = check_variances(variances, np.size(variances))
     policy = check_policy(policy, variances.size)
     bandit = LinearBandit(
         np.eye(variances.size), np.zeros(variances.size), Sigma=np.diag(variances), noise=noise
@@ -137,14 +137,14 @@ def prepare_table(
         If a feature is constant (it cannot be scaled) or entries are not finite.
     """
     check_choice("preprocessing", preprocessing, PREPROCESSINGS)
-    X = check_features(X)
+    X = check_features(X, "X")
     target = check_vector("y", y, len(X))
     if preprocessing == "raw":
         return X, target
     spread = X.std(axis=0)
-    if np.any(spread <= 1e-12 * np.abs(X).max(axis=0)):
-        column = int(np.argmin(spread))
-        raise ValueError(f"X: column {column} is constant and cannot be scaled; leave it out")
+    constant = np.flatnonzero(spread <= 1e-12 * np.abs(X).max(axis=0))
+    if constant.size:
+        raise ValueError(f"X: column {constant[0]} is constant and cannot be scaled; leave it out")
     if preprocessing == "centre":
         X, target = X - X.mean(axis=0), target - target.mean()
     return X / spread, target
@@ -212,7 +212,7 @@ def fit_model(
     -----
     The paper fits "a weighted least square estimate" of both without saying how (file expt.tex).
     """
-    X = check_features(X)
+    X = check_features(X, "X")
     y = check_vector("y", y, len(X))
     if not 0 < variance_floor < 1:
         raise ValueError(f"variance_floor: must lie between 0 and 1; got {variance_floor}")
@@ -221,7 +221,8 @@ def fit_model(
     iterations = 0
     for _ in range(check_count("max_iterations", max_iterations, 1)):
         iterations += 1
-        old, sigma = theta, np.sqrt(variances)
+        # Rows of variance 0 are fitted exactly, or hold no feature: their weight is immaterial.
+        old, sigma = theta, np.sqrt(np.where(variances > 0, variances, 1.0))
         theta = np.asarray(np.linalg.lstsq(X / sigma[:, None], y / sigma, rcond=None)[0])
         squares = (y - X @ theta) ** 2
         Sigma = _fit_sigma(X, squares, variance_floor, Sigma)
@@ -235,7 +236,9 @@ def _fit_sigma(X: Floats, squares: Floats, floor: float, start: Floats) -> Float
     """Regress squared residuals on quadratic forms: a floor, plus a PSD part to be found."""
     n, d = X.shape
     # x^T M^- x averages d over the rows when M is their second moment.
-    base = generalised_inverse(X.T @ X / n) * (floor * squares.mean() / d)
+    scale = column_scale(X)
+    inverse = np.linalg.pinv((X / scale).T @ (X / scale) / n, rcond=1e-12, hermitian=True)
+    base = inverse / np.outer(scale, scale) * (floor * squares.mean() / d)
     root = np.full((1, n), 1.0 / np.sqrt(n))
     target = (squares - quadratic_form(X, base))[None, :]
     free, _ = fit_psd(X[None], root, target, start=(start - base)[None])

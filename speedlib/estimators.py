@@ -19,8 +19,8 @@ from speedlib.checks import (
 )
 from speedlib.rewards import Rewards
 
-#: Eigenvalues of an equilibrated information matrix below this share of the largest count as 0.
-RANK_TOLERANCE = 1e-11
+#: Singular values of the weighted rows below this share of the largest count as zero.
+RANK_TOLERANCE = 1e-13
 
 #: A direction counts as estimable when this share of its norm or less is left unexplained.
 ESTIMABLE_TOLERANCE = 1e-6
@@ -63,20 +63,62 @@ class ValueEstimate:
         )
 
 
-def generalised_inverse(matrix: ArrayLike) -> Floats:
-    """Return a symmetric reflexive generalised inverse of PSD matrices, shape (..., d, d).
+@dataclass(frozen=True)
+class WeightedRows:
+    r"""The pulled actions as rows of a least-squares problem, with their singular values.
 
-    The matrix is first scaled to a unit diagonal, so that features in different units do not look
-    rank deficient; eigenvalues below 1e-11 of the largest then count as zero. Cost O(d^3) each.
+    The rows are :math:`\sqrt{T(a)/\sigma^2(a)}\, x(a)^\top` of the pulled actions only, with each
+    feature divided by its largest size, so that units do not matter. Factors of the rows, and not
+    of their normal equations, keep twice the digits where some actions inform far more than others.
+
+    Parameters
+    ----------
+    index : array of int, shape (..., k)
+        The pulled actions, filled up with others of weight zero.
+    root : array, shape (..., k)
+        Square roots of the weights.
+    scale : array, shape (d,)
+        Size of each feature.
+    left, right : array, shape (..., k, r) and (..., r, d)
+        Singular vectors.
+    inverse : array, shape (..., r)
+        Inverse singular values, 0 for those that count as zero.
     """
-    matrix = np.asarray(matrix, dtype=np.float64)
-    diagonal = np.einsum("...ii->...i", matrix)
-    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    values, vectors = np.linalg.eigh(matrix / (scale[..., :, None] * scale[..., None, :]))
-    kept = values > RANK_TOLERANCE * np.maximum(values[..., -1:], np.finfo(float).tiny)
-    inverse_values = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
-    vectors = vectors / scale[..., :, None]
-    return np.asarray((vectors * inverse_values[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+
+    index: Counts
+    root: Floats
+    scale: Floats
+    left: Floats
+    right: Floats
+    inverse: Floats
+
+
+def weighted_rows(counts: Counts, features: Floats, variances: Floats) -> WeightedRows:
+    """Factorise the rows of a weighted least-squares problem; O(k d^2) per replication."""
+    index = pulled_actions(counts)
+    weights = np.broadcast_to(counts / variances, counts.shape)
+    root = np.sqrt(np.take_along_axis(weights, index, axis=-1))
+    scale = column_scale(features)
+    rows = (features / scale)[index] * root[..., None]
+    left, values, right = np.linalg.svd(rows, full_matrices=False)
+    kept = values > RANK_TOLERANCE * values[..., :1]
+    inverse = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
+    return WeightedRows(index, root, scale, left, right, inverse)
+
+
+def pulled_actions(counts: Counts) -> Counts:
+    """Return the pulled actions of each replication, shape (..., k) with k their largest number.
+
+    Replications with fewer are filled up with actions that were not pulled.
+    """
+    k = max(1, int(np.max(np.sum(counts > 0, axis=-1), initial=0)))
+    return np.argsort(counts == 0, axis=-1, kind="stable")[..., :k]
+
+
+def column_scale(features: Floats) -> Floats:
+    """Return the largest size of each feature, 1 for a feature that is always 0; shape (d,)."""
+    size = np.abs(features).max(axis=0)
+    return np.where(size > 0, size, 1.0)
 
 
 def value_coefficients(
@@ -106,17 +148,19 @@ def value_coefficients(
 
     Notes
     -----
-    Cost O(A d^2 + d^3) per replication.
+    Cost O(k d^2) per replication with k pulled actions. Where they do not span the direction, a
+    generalised inverse answers: see `is_estimable`.
     """
     features = check_features(features)
     counts = check_counts(counts, len(features))
     variances = check_variances(variances, len(features), batch=True)
     direction = check_direction(direction, features.shape[1])
-    weights = counts / variances
-    d = features.shape[1]
-    products = (features[:, :, None] * features[:, None, :]).reshape(len(features), d * d)
-    matrix = (weights @ products).reshape(*weights.shape[:-1], d, d)
-    return weights * (generalised_inverse(matrix) @ direction @ features.T)
+    rows = weighted_rows(counts, features, variances)
+    part = (rows.right @ (direction / rows.scale)) * rows.inverse
+    small = rows.root * (rows.left @ part[..., None])[..., 0]
+    coefficients = np.zeros(counts.shape)
+    np.put_along_axis(coefficients, rows.index, small, axis=-1)
+    return coefficients
 
 
 def bias_direction(coefficients: Floats, features: Floats, direction: Floats) -> Floats:
@@ -125,10 +169,10 @@ def bias_direction(coefficients: Floats, features: Floats, direction: Floats) ->
 
 
 def is_estimable(coefficients: Floats, features: Floats, direction: Floats) -> Flags:
-    """Tell whether the coefficients reproduce the direction, shape (...,)."""
-    miss = np.linalg.norm(bias_direction(coefficients, features, direction), axis=-1)
-    size = np.linalg.norm(direction)
-    return np.asarray(miss <= ESTIMABLE_TOLERANCE * size if size > 0 else miss == 0)
+    """Tell whether the coefficients reproduce the direction, in any units, shape (...,)."""
+    scale = column_scale(features)
+    miss = np.linalg.norm(bias_direction(coefficients, features, direction) / scale, axis=-1)
+    return np.asarray(miss <= ESTIMABLE_TOLERANCE * np.linalg.norm(direction / scale))
 
 
 def policy_value(
@@ -161,7 +205,9 @@ def policy_value(
     features = check_features(features)
     direction = check_direction(direction, features.shape[1])
     variances = check_variances(variances, len(features), batch=True)
-    used = variances if weights is None else check_variances(weights, len(features), batch=True)
+    used = variances
+    if weights is not None:
+        used = check_variances(weights, len(features), batch=True, name="weights")
     coefficients = value_coefficients(rewards.counts, features, used, direction)
     return combine(coefficients, rewards, features, direction, variances)
 
@@ -209,9 +255,8 @@ def least_squares(
     features = check_features(features)
     if variances is None:
         variances = np.ones(len(features))
-    weights = rewards.counts / check_variances(variances, len(features), batch=True)
-    d = features.shape[1]
-    products = (features[:, :, None] * features[:, None, :]).reshape(len(features), d * d)
-    matrix = (weights @ products).reshape(*weights.shape[:-1], d, d)
-    response = (weights * rewards.means) @ features
-    return np.asarray((generalised_inverse(matrix) @ response[..., None])[..., 0])
+    counts = check_counts(rewards.counts, len(features))
+    rows = weighted_rows(counts, features, check_variances(variances, len(features), batch=True))
+    response = rows.root * np.take_along_axis(rewards.means, rows.index, axis=-1)
+    part = np.einsum("...kr,...k->...r", rows.left, response) * rows.inverse
+    return np.asarray(np.einsum("...r,...rd->...d", part, rows.right) / rows.scale)

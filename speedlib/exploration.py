@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.checks import Counts, Floats, check_choice, check_count, check_features
+from speedlib.checks import (
+    Counts,
+    Floats,
+    check_choice,
+    check_count,
+    check_designs,
+    check_features,
+)
 from speedlib.rounding import efficient_counts
 
 #: Names of the exploration designs.
@@ -62,7 +69,7 @@ def pca_directions(features: ArrayLike) -> Floats:
     features, which is all of them, and for "one random action" of each without saying which
     actions belong to a direction. Here an action belongs to the direction with which its line
     encloses the smallest angle, and one of them is drawn uniformly; a direction that no action
-    belongs to takes the action closest to it.
+    belongs to takes the closest action that is not the only one of its own direction.
     """
     features = check_features(features)
     _, vectors = np.linalg.eigh(features.T @ features)
@@ -74,11 +81,15 @@ def _one_action_per_direction(
 ) -> Floats:
     norms = np.linalg.norm(features, axis=1)
     cosines = np.abs(features @ directions.T) / np.where(norms > 0, norms, 1.0)[:, None]
-    owner = np.argmax(cosines, axis=1)
+    owner = np.where(norms > 0, np.argmax(cosines, axis=1), -1)
     weights = np.zeros((size, len(features)))
     for direction in range(len(directions)):
-        group = np.flatnonzero((owner == direction) & (norms > 0))
-        if group.size == 0:
+        if not np.any(owner == direction):
+            company = (owner >= 0) & (np.bincount(owner + 1)[owner + 1] > 1)
+            owner[np.argmax(np.where(company, cosines[:, direction], -1.0))] = direction
+    for direction in range(len(directions)):
+        group = np.flatnonzero(owner == direction)
+        if group.size == 0:  # fewer actions than directions
             group = np.array([int(np.argmax(cosines[:, direction]))])
         chosen = group[rng.integers(group.size, size=size)]
         weights[np.arange(size), chosen] += 1.0 / len(directions)
@@ -109,6 +120,7 @@ def exploration_counts(
     """
     check_choice("exploration_sampling", sampling, SAMPLINGS)
     rounds = check_count("rounds", rounds, 1)
+    weights = check_designs(weights)
     if sampling == "balanced":
         return efficient_counts(weights, rounds)
     return np.asarray(rng.multinomial(rounds, weights / weights.sum(axis=-1, keepdims=True)))

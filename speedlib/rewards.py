@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.checks import Counts, Floats, check_count, check_counts, check_finite
+from speedlib.checks import (
+    Counts,
+    Floats,
+    check_actions,
+    check_count,
+    check_counts,
+    check_finite,
+    frozen,
+)
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,11 @@ class Rewards:
             )
         if np.any(scatters < 0):
             raise ValueError(f"scatters: must be at least 0; got {scatters.min():g}")
-        for name, array in (("counts", counts), ("means", means), ("scatters", scatters)):
-            object.__setattr__(self, name, array)
+        for name, array in (("means", means), ("scatters", scatters)):
+            if np.any(array[counts == 0] != 0):
+                raise ValueError(f"{name}: must be 0 for actions without rewards")
+            object.__setattr__(self, name, frozen(array))
+        object.__setattr__(self, "counts", frozen(counts))
 
     @classmethod
     def from_log(cls, actions: ArrayLike, rewards: ArrayLike, n_actions: int) -> Rewards:
@@ -77,20 +88,12 @@ class Rewards:
         """
         n_actions = check_count("n_actions", n_actions, 1)
         values = check_finite("rewards", rewards)
-        index = np.asarray(actions)
-        if index.dtype.kind not in "iu" and index.size:
-            raise TypeError(f"actions: expected whole numbers; got dtype {index.dtype}")
-        if values.ndim != 1 or index.shape != values.shape:
+        if values.ndim != 1 or np.shape(actions) != values.shape:
             raise ValueError(
                 "actions, rewards: expected two sequences of one length; "
-                f"got shapes {index.shape} and {values.shape}"
+                f"got shapes {np.shape(actions)} and {values.shape}"
             )
-        index = index.astype(np.int64)
-        if index.size and (index.min() < 0 or index.max() >= n_actions):
-            raise ValueError(
-                f"actions: must lie between 0 and {n_actions - 1}; "
-                f"got {index.min()} to {index.max()}"
-            )
+        index = check_actions(actions, n_actions)
         counts = np.bincount(index, minlength=n_actions).astype(np.int64)
         means = np.bincount(index, weights=values, minlength=n_actions) / np.maximum(counts, 1)
         deviations = (values - means[index]) ** 2
@@ -106,6 +109,11 @@ class Rewards:
         """Pool two sets of rewards of the same actions."""
         if not isinstance(other, Rewards):
             return NotImplemented
+        if self.counts.shape[-1] != other.counts.shape[-1]:
+            raise ValueError(
+                "rewards: only those of the same actions can be pooled; "
+                f"got {self.counts.shape[-1]} and {other.counts.shape[-1]} actions"
+            )
         counts = self.counts + other.counts
         share = other.counts / np.maximum(counts, 1)
         step = other.means - self.means

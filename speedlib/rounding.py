@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.checks import Counts, Floats, check_choice, check_count, check_finite
+from speedlib.checks import Counts, Floats, check_choice, check_count, check_designs
 
 __all__ = ["ceil_counts", "efficient_counts", "floor_counts", "round_design"]
 
@@ -111,7 +111,7 @@ def efficient_counts(weights: ArrayLike, rounds: int) -> Counts:
     >>> efficient_counts([0.5, 0.3, 0.2], 7)
     array([3, 2, 2])
     """
-    b = _check_designs(weights)
+    b = check_designs(weights)
     n = check_count("rounds", rounds, 0)
     designs = b.reshape(-1, b.shape[-1])
     divisor = np.where(designs > 0, designs, 1.0)
@@ -162,19 +162,4 @@ def round_design(weights: ArrayLike, rounds: int, rule: str = "floor") -> Counts
 
 
 def _targets(weights: ArrayLike, rounds: int) -> Floats:
-    return check_count("rounds", rounds, 0) * _check_designs(weights)
-
-
-def _check_designs(weights: ArrayLike) -> Floats:
-    """Return designs of shape (..., A): non-negative, each summing to one."""
-    b = check_finite("weights", weights)
-    if b.ndim < 1 or b.shape[-1] < 1:
-        raise ValueError(f"weights: expected shape (..., A) with A >= 1; got {b.shape}")
-    if np.any(b < 0):
-        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
-    miss = np.abs(b.sum(axis=-1) - 1.0).max(initial=0.0)
-    if miss > 1e-8:
-        raise ValueError(
-            f"weights: each design must sum to 1 within 1e-8; one misses by {miss:.3g}"
-        )
-    return b
+    return check_count("rounds", rounds, 0) * check_designs(weights)

@@ -19,7 +19,7 @@ from speedlib.checks import (
     check_policy,
 )
 from speedlib.designs import optimal_design, target_direction
-from speedlib.estimators import bias_direction, conditional_variance, is_estimable
+from speedlib.estimators import bias_direction, conditional_variance
 from speedlib.trials import Strategy, Trial
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def mse_curve(
     """
     policy = check_policy(policy, bandit.n_actions)
     check_choice("method", method, METHODS)
+    n_jobs = check_count("n_jobs", n_jobs, 1)
     replications = check_count("replications", replications, 2)
     budgets = np.array([check_count("rounds", n, 1) for n in np.asarray(rounds).ravel().tolist()])
     names = tuple(strategy.name for strategy in strategies)
@@ -205,8 +206,7 @@ def squared_errors(
     second = trial.next_counts(first)
     c = target_direction(bandit.features, policy)
     if method == "exact":
-        errors = conditional_mse(trial, bandit, c)
-        return errors, ~is_estimable(trial.coefficients, bandit.features, c)
+        return conditional_mse(trial, bandit, c), ~trial.estimable
     result = trial.estimate(bandit.pull(second, rng))
     return (result.value - c @ bandit.theta) ** 2, ~result.estimable
 
@@ -219,7 +219,7 @@ def conditional_mse(trial: Trial, bandit: LinearBandit, direction: Floats) -> Fl
 
 
 def _block_sizes(bandit: LinearBandit, replications: int) -> list[int]:
-    entries = bandit.n_actions + bandit.d**4
+    entries = bandit.n_actions * bandit.d + bandit.d**4
     size = max(1, min(replications, _BLOCK_ENTRIES // entries))
     full, rest = divmod(replications, size)
     return [size] * full + [rest] * (rest > 0)

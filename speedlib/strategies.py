@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from speedlib.checks import Counts, Floats, check_choice, check_count
+from speedlib.checks import Counts, Flags, Floats, check_choice, check_count, frozen
 from speedlib.covariance import COVARIANCE_ESTIMATES, CovarianceEstimate, estimate_covariance
 from speedlib.designs import optimal_design
 from speedlib.estimators import ValueEstimate, combine, value_coefficients
@@ -38,7 +38,7 @@ class _OnePhase(Trial):
 
     def __init__(self, setting: Setting, counts: Counts, coefficients: Floats) -> None:
         super().__init__(setting)
-        self._counts, self._coefficients = counts, coefficients
+        self._counts, self._coefficients = frozen(counts), coefficients
         self._rewards: Rewards | None = None
 
     def first_counts(self) -> Counts:
@@ -51,6 +51,7 @@ class _OnePhase(Trial):
     def estimate(self, rewards: Rewards) -> ValueEstimate:
         if self._rewards is None:
             raise RuntimeError("estimate: tell the trial its first rewards by next_counts first")
+        self._expect(rewards, np.zeros_like(self._counts))
         setting, seen = self.setting, self._rewards
         return combine(
             self._coefficients, seen, setting.features, setting.direction, self._error_variances()
@@ -120,7 +121,8 @@ class OnPolicy(Strategy):
 
     Notes
     -----
-    Standard errors use the true variances.
+    Standard errors use the true variances, but for ``"mean"``, which takes the sample variance of
+    the rewards and therefore needs two of them.
     """
 
     default_name: ClassVar[str] = "On-policy"
@@ -150,8 +152,13 @@ class _PlainAverage(_OnePhase):
         seen, n = self._rewards, self.setting.rounds
         mean = combined.value[..., None]
         total = np.sum(seen.scatters + seen.counts * (seen.means - mean) ** 2, axis=-1)
-        error = np.sqrt(total / n / max(n - 1, 1))
-        return ValueEstimate(combined.value, error, np.ones_like(combined.estimable))
+        error = np.sqrt(total / n / (n - 1)) if n > 1 else np.full_like(total, np.inf)
+        return ValueEstimate(combined.value, error, self.estimable)
+
+    @property
+    def estimable(self) -> Flags:
+        """Always: no least squares is involved."""
+        return np.ones(self._counts.shape[:-1], dtype=np.bool_)
 
 
 @dataclass(frozen=True)
@@ -183,7 +190,10 @@ class SPEED(Strategy):
     Notes
     -----
     The defaults are the printed algorithm, with the readings named in
-    `speedlib.exploration.pca_directions` and `speedlib.covariance.estimate_covariance`.
+    `speedlib.exploration.pca_directions` and `speedlib.covariance.estimate_covariance`. As printed
+    it explores d actions, which do not determine the d(d+1)/2 entries of :math:`\Sigma_*`: standard
+    errors then rest on variances that need not approach the true ones, and intervals miss their
+    nominal coverage however large n is. With ``exploration="uniform"`` they attain it.
     """
 
     default_name: ClassVar[str] = "SPEED"
@@ -203,6 +213,8 @@ class SPEED(Strategy):
         check_choice("exploration_sampling", self.exploration_sampling, SAMPLINGS)
         check_choice("covariance", self.covariance, COVARIANCE_ESTIMATES)
         check_choice("rounding", self.rounding, ROUNDINGS)
+        if not isinstance(self.variance_floor, int | float):
+            raise TypeError(f"variance_floor: expected a number; got {self.variance_floor!r}")
         if not 0 < self.variance_floor < 1:
             raise ValueError(
                 f"variance_floor: must lie strictly between 0 and 1; got {self.variance_floor}"
@@ -240,8 +252,8 @@ class SpeedTrial(Trial):
         design = exploration_design(
             strategy.exploration, setting.features, setting.rng, setting.replications
         )
-        self._exploration = exploration_counts(
-            design, length, setting.rng, strategy.exploration_sampling
+        self._exploration = frozen(
+            exploration_counts(design, length, setting.rng, strategy.exploration_sampling)
         )
 
     def first_counts(self) -> Counts:
@@ -257,7 +269,8 @@ class SpeedTrial(Trial):
         batch = np.atleast_2d(self._variances)
         weights = pe_designs(setting.features, batch, setting.direction).weights
         left = setting.rounds - strategy.exploration_length(setting.rounds)
-        self._counts = round_design(weights, left, strategy.rounding).reshape(setting.shape)
+        counts = round_design(weights, left, strategy.rounding)
+        self._counts = frozen(counts.reshape(setting.shape))
         self._coefficients = value_coefficients(
             self._counts, setting.features, self._variances, setting.direction
         )

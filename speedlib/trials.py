@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from speedlib.checks import (
     Counts,
+    Flags,
     Floats,
     check_count,
     check_features,
@@ -29,7 +30,7 @@ from speedlib.checks import (
     check_variances,
 )
 from speedlib.designs import target_direction
-from speedlib.estimators import ValueEstimate
+from speedlib.estimators import ValueEstimate, is_estimable
 from speedlib.rewards import Rewards
 
 
@@ -103,6 +104,11 @@ class Trial(ABC):
 
         Known before those rewards are: the conditional mean squared error follows from them.
         """
+
+    @property
+    def estimable(self) -> Flags:
+        """Whether the pulls determine the value, shape (...,)."""
+        return is_estimable(self.coefficients, self.setting.features, self.setting.direction)
 
     def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
         if rewards.counts.shape != counts.shape or np.any(rewards.counts != counts):

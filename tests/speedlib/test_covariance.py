@@ -277,9 +277,6 @@ def test_identified_variances_do_not_depend_on_the_basis(method: str) -> None:
     assert other.variances == pytest.approx(one.variances, rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.xfail(
-    reason="fault: the rank of the quadratic design is judged in the features' units"
-)
 def test_identification_does_not_depend_on_units() -> None:
     # Three arms with variances 1, 1 and 2; the second feature is in a small unit.
     features = np.array([[1.0, 0.0], [0.0, 1e-5], [1.0, 1e-5]])

@@ -103,7 +103,6 @@ def test_pca_design_with_an_ownerless_direction_takes_the_closest_action() -> No
     assert np.all(weights[:, 1] >= 0.5)
 
 
-@pytest.mark.xfail(reason="fault: the closest action may be the one its own direction drew")
 def test_pca_design_spans_what_the_features_span() -> None:
     features = at_angles(0, 30, -30)
     weights = exploration_design("pca", features, rng(6), replications=200)
@@ -201,7 +200,6 @@ def test_bad_layouts_are_refused(
         exploration_counts(np.array([0.5, 0.5]), rounds, rng(), sampling)  # type: ignore[arg-type]
 
 
-@pytest.mark.xfail(reason="fault: weights of any sum are normalised or divided by zero")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("weights", [[0.5, 0.1], [0.0, 0.0]])
 def test_weights_that_are_no_design_are_refused(weights: list[float]) -> None:

@@ -274,7 +274,6 @@ def test_standard_error_of_a_plain_average_includes_the_draw_of_the_actions() ->
     assert float(result.standard_error) ** 2 == pytest.approx(share * (1 - share) / 399)
 
 
-@pytest.mark.xfail(reason="fault: a single reward gets a standard error of 0")
 def test_a_single_reward_has_no_standard_error() -> None:
     trial = begin(OnPolicy(estimator="mean"), BALL.bandit, BALL.policy, 1, 0)
     assert not float(finish(trial, BALL.bandit, 1).standard_error) < 1e-3
@@ -318,7 +317,6 @@ def test_bad_choices_of_the_others_are_refused(strategy: Strategy, message: str)
         begin(strategy, BALL.bandit, BALL.policy, 50, 0)
 
 
-@pytest.mark.xfail(reason="fault: a bare comparison error without the argument's name")
 def test_a_floor_that_is_no_number_is_refused() -> None:
     with pytest.raises(TypeError, match="variance_floor"):
         SPEED(variance_floor="low")  # type: ignore[arg-type]
