@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -87,14 +87,6 @@ STYLE: Any = {
 }
 
 
-class Curve(NamedTuple):
-    """A mean squared error against the number of rounds, each with its standard error."""
-
-    rounds: ArrayLike
-    mean: ArrayLike
-    stderr: ArrayLike
-
-
 def use_style() -> None:
     """Set the house style for every figure that follows."""
     plt.rcParams.update(STYLE)
@@ -120,7 +112,7 @@ def strategy_style(name: str) -> dict[str, Any]:
 
 def plot_mse(
     ax: Axes,
-    curves: Mapping[str, Curve | Sequence[ArrayLike]],
+    curves: Mapping[str, Sequence[ArrayLike]],
     *,
     title: str = "mean squared error",
     yscale: str = "log",
@@ -132,8 +124,8 @@ def plot_mse(
     ax : matplotlib.axes.Axes
         Where to draw.
     curves : mapping
-        Strategy name to `Curve`, or to a triple (rounds, mean, stderr) of equally long arrays.
-        The bars show one standard error to either side.
+        Strategy name to a triple (rounds, mean, stderr) of equally long arrays. The bars show one
+        standard error to either side.
     title : str
         What is drawn; it stands above the axes in place of a sideways label.
     yscale : {"log", "linear"}
