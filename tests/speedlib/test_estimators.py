@@ -324,7 +324,7 @@ def test_estimates_print_what_matters() -> None:
         ({"variances": [1.0, 0.0]}, "variances.*greater than 0.*got 0"),
         ({"variances": [1.0, -3.0]}, "variances.*greater than 0.*-3"),
         ({"variances": [1.0]}, r"variances.*\(2,\).*\(1,\)"),
-        ({"weights": [0.0, 1.0]}, "variances.*greater than 0.*got 0"),
+        ({"weights": [0.0, 1.0]}, "weights.*greater than 0.*got 0"),
     ],
 )
 def test_bad_arguments_are_refused(changes: dict, message: str) -> None:
