@@ -8,6 +8,7 @@ which helps to tell a design that cannot estimate something from one that does s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ CRITERIA = ("PE", "A", "D", "G", "linear")
 #: A direction counts as estimable if the relative part of it outside the range is below this.
 RANGE_TOLERANCE = 1e-9
 
-#: Rows whose absolute values are taken at a time, so that no copy of all features is made.
+#: Rows that are worked on at a time, so that no copy of all features is made.
 BLOCK = 8192
 
 
@@ -154,8 +155,7 @@ def pe_loss(
     v = check_variances(variances, x.shape[0], batch=True)
     c = chosen_direction(x, policy, direction)
     root = np.sqrt(b / v)
-    used = slice(None) if root.ndim > 1 else root > 0
-    loss = _losses(_spectrum(root[..., used, None] * x[used], x), c)
+    loss = _losses(_spectrum(root, x), c)
     return float(loss) if root.ndim == 1 else loss
 
 
@@ -180,9 +180,7 @@ def criterion_value(
     float
         Infinite (for ``"D"`` minus infinity) if the design cannot estimate what is asked.
     """
-    used = weights > 0
-    precision = weights[used] if criterion == "G" else weights[used] / variances[used]
-    spectrum = _spectrum(np.sqrt(precision)[:, None] * x[used], x)
+    spectrum = _spectrum(np.sqrt(weights if criterion == "G" else weights / variances), x)
     if criterion == "D":
         return _log_determinant(spectrum)
     if criterion == "G":
@@ -202,19 +200,29 @@ class _Spectrum(NamedTuple):
     right: Floats
 
 
-def _spectrum(rows: Floats, x: Floats) -> _Spectrum:
-    """Decompose rows of shape (..., m, d); columns without entries are measured by those of x."""
-    units = np.abs(x).max(axis=0)
+def _spectrum(root: Floats, x: Floats) -> _Spectrum:
+    """Decompose the rows ``root[..., a] * x[a]``; a column without entries is measured by x."""
+    units = np.maximum(x.max(axis=0), -x.min(axis=0))
     units[units == 0] = 1.0
-    rows = rows / units
-    scale = np.abs(rows).max(axis=-2, initial=0.0)
+    scale = np.zeros((*root.shape[:-1], x.shape[1]))
+    for rows in _blocks(root, x):
+        np.maximum(scale, np.abs(rows / units).max(axis=-2), out=scale)
     scale = np.where(scale > 0, scale, scale.max(axis=-1, keepdims=True))
-    scale[scale == 0] = 1.0
-    upper = np.linalg.qr(rows / scale[..., None, :], mode="r")
+    scale = np.where(scale > 0, scale, 1.0) * units
+    upper = np.zeros((*scale.shape[:-1], 0, x.shape[1]))
+    for rows in _blocks(root, x):
+        joined = np.concatenate([upper, rows / scale[..., None, :]], axis=-2)
+        upper = np.asarray(np.linalg.qr(joined, mode="r"))
     _, singular, right = np.linalg.svd(upper, full_matrices=False)
-    cut = 4 * max(rows.shape[-2:]) * np.finfo(float).eps
+    cut = 4 * max(x.shape) * np.finfo(float).eps
     negligible = singular <= cut * singular.max(axis=-1, keepdims=True, initial=0.0)
-    return _Spectrum(scale * units, np.where(negligible, 0.0, singular), right)
+    return _Spectrum(scale, np.where(negligible, 0.0, singular), right)
+
+
+def _blocks(root: Floats, x: Floats) -> Iterator[Floats]:
+    for first in range(0, x.shape[0], BLOCK):
+        block = slice(first, first + BLOCK)
+        yield root[..., block, None] * x[block]
 
 
 def _losses(spectrum: _Spectrum, targets: Floats) -> Floats:

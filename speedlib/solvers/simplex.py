@@ -85,8 +85,10 @@ def basic_coefficients(rows: Floats, target: Floats) -> Floats:
     u += (target - u @ rows) @ inverse
     solid = ~negligible(u, rows, inverse)
     if not solid.all():
-        u = np.where(solid, u, 0.0)
-        u += (target - u @ rows) @ inverse * solid
+        length = np.linalg.norm(rows[solid], axis=1)
+        unit = (rows[solid] / length[:, None]).T
+        u = np.zeros(u.size)
+        u[solid] = np.linalg.lstsq(unit, target, rcond=None)[0] / length
     return np.asarray(u)
 
 
