@@ -36,8 +36,8 @@ Indices = NDArray[np.intp]
 #: Rows that are priced at a time: a block and its product stay in the cache.
 BLOCK = 8192
 
-#: Relative singular value (of points with scaled columns and unit length) that counts as zero.
-RANK_TOLERANCE = 3e-13
+#: Rounding error allowed for in G'x, relative to the sum of the absolute values of its terms.
+ROUNDING = 4 * float(np.finfo(float).eps)
 
 #: Newton steps spent on one working set at most, and after the last.
 STEPS, SHARPENING = 100, 4
@@ -244,7 +244,8 @@ def _certified(
     few more steps on the working set sharpen them, those that vanish go, and so do those that
     the same information matrix can be had without, provided that the design stays good.
     """
-    factor = iterate.factor * np.sqrt(iterate.total / iterate.size / (1.0 + gap))
+    largest = np.sqrt((1.0 + gap) * iterate.size / iterate.total)
+    factor = iterate.factor / (largest + _rounding(x, iterate.factor))
     for _ in range(SHARPENING):
         iterate = newton_step(iterate)
     solid = iterate.weights > VANISHING * iterate.weights.max()
@@ -387,6 +388,15 @@ def _squared_norms(x: Floats, factor: Floats) -> Floats:
         images = x[first : first + BLOCK] @ factor
         np.einsum("ij,ij->i", images, images, out=norms[first : first + BLOCK])
     return norms
+
+
+def _rounding(x: Floats, factor: Floats) -> float:
+    """Return the rounding error that any |G'x| may carry; it matters where large terms cancel."""
+    largest = 0.0
+    for first in range(0, x.shape[0], BLOCK):
+        terms = np.abs(x[first : first + BLOCK]) @ np.abs(factor)
+        largest = max(largest, float(np.einsum("ij,ij->i", terms, terms).max()))
+    return ROUNDING * float(np.sqrt(largest))
 
 
 def _gram(x: Floats, frame: Floats, weights: Floats) -> Floats:
