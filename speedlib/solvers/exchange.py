@@ -170,7 +170,7 @@ def exchange_design(
 
 
 def _improve(iterate: Iterate, goal: float) -> tuple[Iterate, int]:
-    """Newton steps until the gap on the working set is at most `goal`."""
+    """Take Newton steps until the gap on the working set is at most `goal`."""
     for taken in range(STEPS):
         if iterate.gap <= goal:
             return iterate, taken
@@ -179,7 +179,7 @@ def _improve(iterate: Iterate, goal: float) -> tuple[Iterate, int]:
 
 
 def _violators(x: Floats, scores: Floats, work: Indices, count: int) -> Indices:
-    """About `count` new points with a sensitivity above one, no copies among them.
+    """Choose about `count` new points with a sensitivity above one, no copies among them.
 
     Half of them are the worst. The other half is spread over all: if one point occurs ten
     thousand times, its copies would otherwise keep the others out.
@@ -286,7 +286,7 @@ def _value(weights: Floats, x: Floats, root: Floats | None, frame: Floats) -> fl
     rows = np.sqrt(weights[support])[:, None] * (x[support] @ frame)
     _, singular, right = np.linalg.svd(rows, full_matrices=False)
     if root is None:
-        if support.size < x.shape[1]:
+        if support.size < x.shape[1] or singular[-1] == 0.0:
             return -np.inf
         return 2.0 * float(np.log(singular).sum() - np.linalg.slogdet(frame)[1])
     solid = singular > 1e-12 * singular[0]
