@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check browser lab refresh lock clean
+.PHONY: help book test check browser lab refresh lock bench bench-quick clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -40,6 +40,12 @@ lock: $(READY)  ## renew requirements.txt after a change in pyproject.toml (all 
 	@$(PY) -m uv pip compile pyproject.toml --quiet --all-extras --universal --fork-strategy fewest \
 	  --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
 	  $(if $(UPGRADE),--upgrade) --output-file requirements.txt
+
+bench: $(READY)  ## race the solvers against others and store the results (about a quarter of an hour)
+	@$(PY) -m benchmarks
+
+bench-quick: $(READY)  ## the same at small sizes; nothing is stored
+	@$(PY) -m benchmarks --quick
 
 clean:  ## remove what was built (the environment in .venv stays)
 	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,7 +2,7 @@
 
 The key of a run is all that its outputs can depend on: the code of the notebook (its parameters are
 a part of it), the source of ``speedlib`` and of what a notebook imports from ``speedbook``, the
-data, the notebook's entries in ``book/claims.yml``, the lock and the version of Python. Prose is
+data, the stored benchmarks, the notebook's entries in ``book/claims.yml``, the lock and the version of Python. Prose is
 not in it: a page whose text alone changed takes its outputs from the cache.
 """
 
@@ -39,7 +39,9 @@ def shared_key(root: Path) -> str:
         for name, path in _package_sources().items()
         if path.parent != PACKAGE or path.stem not in PRESS
     }
-    return files_key({**_library_sources(root), **evidence, **files_below(root / "data", "data/")})
+    stored = files_below(root / "data", "data/")
+    stored |= files_below(root / "benchmarks" / "results", "benchmarks/results/")
+    return files_key({**_library_sources(root), **evidence, **stored})
 
 
 def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str:

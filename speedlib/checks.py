@@ -120,13 +120,20 @@ def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
     return array
 
 
-def check_count(name: str, value: Any, minimum: int) -> int:
-    """Return a whole number that is at least `minimum`."""
+def check_count(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+    """Return a whole number that is at least `minimum`, and at most `maximum` if there is one."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}: expected a whole number; got {value!r}")
     if value < minimum:
         raise ValueError(f"{name}: must be at least {minimum}; got {value}")
+    if maximum is not None and value > maximum:
+        raise ValueError(f"{name}: must be at most {maximum}; got {value}")
     return int(value)
+
+
+def check_rounds(value: Any, minimum: int = 1) -> int:
+    """Return a number of rounds: whole, and not beyond what floats count exactly."""
+    return check_count("rounds", value, minimum, MAX_COUNT)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -172,7 +179,7 @@ def check_actions(actions: ArrayLike, n_actions: int) -> Counts:
 
 
 def check_designs(weights: ArrayLike) -> Floats:
-    """Return designs of shape (..., A): non-negative, each summing to one."""
+    """Return designs of shape (..., A): non-negative, each summing to one (exactly, now)."""
     b = check_finite("weights", weights)
     if b.ndim < 1 or b.shape[-1] < 1:
         raise ValueError(f"weights: expected shape (..., A) with A >= 1; got {b.shape}")
@@ -183,7 +190,7 @@ def check_designs(weights: ArrayLike) -> Floats:
         raise ValueError(
             f"weights: each design must sum to 1 within 1e-8; one misses by {miss:.3g}"
         )
-    return b
+    return np.asarray(b / b.sum(axis=-1, keepdims=True))
 
 
 def check_rng(rng: Any) -> np.random.Generator:

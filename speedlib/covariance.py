@@ -57,7 +57,7 @@ class CovarianceEstimate:
         """
         if not 0 < floor < np.inf:
             raise ValueError(f"floor: must be positive and finite; got {floor}")
-        smallest = np.maximum(floor * self.mean_square, 1e-24)
+        smallest = np.where(self.mean_square > 0, floor * self.mean_square, 1e-24)
         return np.maximum(self.variances, smallest[..., None])
 
 
@@ -231,6 +231,10 @@ def fit_psd(
     shape, d = start.shape[:-2], start.shape[-1]
     points, start = points.reshape(-1, *points.shape[-2:]), start.reshape(-1, d, d)
     root, target = root.reshape(len(start), -1), target.reshape(len(start), -1)
+    units = np.abs(points * (root > 0)[..., None]).max(axis=-2)
+    units = np.where(units > 0, units, 1.0)
+    both = units[:, :, None] * units[:, None, :]
+    points, start = points / units[:, None, :], start * both
     white, back = _whitening(points * root[..., None])
     size = np.sqrt(np.sum((root * target) ** 2, axis=-1))
     size = np.where(size > 0, size, 1.0)
@@ -243,7 +247,7 @@ def fit_psd(
     # Sigma = W S W with W the inverse square root of the second moment, hence S = B Sigma B.
     S = _project(back @ (start / size[:, None, None]) @ back)
     optimality = _accelerate(design, response, S, tolerance, max_iterations)
-    Sigma = white @ S @ white * size[:, None, None]
+    Sigma = white @ S @ white * size[:, None, None] / both
     return Sigma.reshape(*shape, d, d), optimality.reshape(shape)
 
 

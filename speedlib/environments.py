@@ -17,6 +17,7 @@ from speedlib.checks import (
     check_policy,
     check_variances,
     check_vector,
+    frozen,
 )
 from speedlib.covariance import fit_psd
 from speedlib.estimators import column_scale
@@ -25,7 +26,7 @@ from speedlib.estimators import column_scale
 PREPROCESSINGS = ("raw", "scale", "centre")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Environment:
     """A bandit with the target policy to be evaluated in it.
 
@@ -42,7 +43,8 @@ class Environment:
     policy: Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "policy", check_policy(self.policy, self.bandit.n_actions))
+        policy = check_policy(self.policy, self.bandit.n_actions)
+        object.__setattr__(self, "policy", frozen(policy))
 
     @property
     def value(self) -> float:
@@ -92,8 +94,13 @@ def unit_ball(
     features = np.column_stack([np.cos(angles), np.sin(angles)])
     features[1, 0] = 0.0  # the cosine of a right angle, exactly
     variances = check_variances([low_variance, high_variance], 2)
-    share = (1.0 - optimal_probability - informative_probability) / (n_actions - 2)
-    policy = np.full(n_actions, share)
+    rest = 1.0 - optimal_probability - informative_probability
+    if rest < -1e-12:
+        raise ValueError(
+            "optimal_probability, informative_probability: their sum must be at most 1; "
+            f"got {optimal_probability} + {informative_probability}"
+        )
+    policy = np.full(n_actions, max(rest, 0.0) / (n_actions - 2))
     policy[:2] = optimal_probability, informative_probability
     bandit = LinearBandit(features, np.array([1.0, 0.0]), Sigma=np.diag(variances), noise=noise)
     return Environment("unit ball", bandit, policy)
@@ -214,8 +221,11 @@ def fit_model(
     """
     X = check_features(X, "X")
     y = check_vector("y", y, len(X))
+    if len(X) <= X.shape[1]:
+        raise ValueError(f"X: a fit needs more rows than columns; got shape {X.shape}")
     if not 0 < variance_floor < 1:
         raise ValueError(f"variance_floor: must lie between 0 and 1; got {variance_floor}")
+    scale = column_scale(X)
     variances = np.ones(len(X))
     theta, Sigma = np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
     iterations = 0
@@ -223,7 +233,8 @@ def fit_model(
         iterations += 1
         # Rows of variance 0 are fitted exactly, or hold no feature: their weight is immaterial.
         old, sigma = theta, np.sqrt(np.where(variances > 0, variances, 1.0))
-        theta = np.asarray(np.linalg.lstsq(X / sigma[:, None], y / sigma, rcond=None)[0])
+        rows = X / scale / sigma[:, None]
+        theta = np.asarray(np.linalg.lstsq(rows, y / sigma, rcond=None)[0]) / scale
         squares = (y - X @ theta) ** 2
         Sigma = _fit_sigma(X, squares, variance_floor, Sigma)
         variances = quadratic_form(X, Sigma)

@@ -12,6 +12,7 @@ from speedlib.checks import (
     check_count,
     check_designs,
     check_features,
+    check_rounds,
 )
 from speedlib.rounding import efficient_counts
 
@@ -119,7 +120,7 @@ def exploration_counts(
         Pulls that sum to `rounds`.
     """
     check_choice("exploration_sampling", sampling, SAMPLINGS)
-    rounds = check_count("rounds", rounds, 1)
+    rounds = check_rounds(rounds)
     weights = check_designs(weights)
     if sampling == "balanced":
         return efficient_counts(weights, rounds)

@@ -18,7 +18,7 @@ from speedlib.checks import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rewards:
     r"""Counts, means and scatters of the rewards of each action.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.checks import Counts, Floats, check_choice, check_count, check_designs
+from speedlib.checks import Counts, Floats, check_choice, check_designs, check_rounds
 
 __all__ = ["ceil_counts", "efficient_counts", "floor_counts", "round_design"]
 
@@ -112,7 +112,7 @@ def efficient_counts(weights: ArrayLike, rounds: int) -> Counts:
     array([3, 2, 2])
     """
     b = check_designs(weights)
-    n = check_count("rounds", rounds, 0)
+    n = check_rounds(rounds, 0)
     designs = b.reshape(-1, b.shape[-1])
     divisor = np.where(designs > 0, designs, 1.0)
     multiplier = n - np.count_nonzero(designs, axis=1, keepdims=True) / 2
@@ -162,4 +162,4 @@ def round_design(weights: ArrayLike, rounds: int, rule: str = "floor") -> Counts
 
 
 def _targets(weights: ArrayLike, rounds: int) -> Floats:
-    return check_count("rounds", rounds, 0) * check_designs(weights)
+    return check_rounds(rounds, 0) * check_designs(weights)

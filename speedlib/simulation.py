@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from speedlib.checks import (
     check_choice,
     check_count,
     check_policy,
+    check_rounds,
 )
 from speedlib.designs import optimal_design, target_direction
 from speedlib.estimators import bias_direction, conditional_variance
@@ -146,17 +147,24 @@ def mse_curve(
     Replications run in blocks whose size depends on the bandit alone, each with its own stream
     spawned from the seed, so that memory stays bounded and workers cannot change a result.
     """
+    if not isinstance(bandit, LinearBandit):
+        raise TypeError(f"bandit: expected a LinearBandit; got {type(bandit).__name__}")
+    strategies = tuple(strategies) if isinstance(strategies, Iterable) else (strategies,)
+    for strategy in strategies:
+        if not isinstance(strategy, Strategy):
+            raise TypeError(f"strategies: expected objects like SPEED(); got {strategy!r}")
     policy = check_policy(policy, bandit.n_actions)
     check_choice("method", method, METHODS)
     n_jobs = check_count("n_jobs", n_jobs, 1)
     replications = check_count("replications", replications, 2)
-    budgets = np.array([check_count("rounds", n, 1) for n in np.asarray(rounds).ravel().tolist()])
+    budgets = np.array([check_rounds(n) for n in np.asarray(rounds).ravel().tolist()])
     names = tuple(strategy.name for strategy in strategies)
     if not names or len(set(names)) != len(names):
         raise ValueError(f"strategies: need at least one, with distinct names; got {names}")
     if budgets.size == 0:
         raise ValueError("rounds: need at least one number of rounds")
 
+    loss = optimal_design(bandit.features, bandit.variances, policy=policy).value
     sizes = _block_sizes(bandit, replications)
     cells = [(strategy, int(n)) for strategy in strategies for n in budgets]
     streams = np.random.SeedSequence(check_count("seed", seed, 0)).spawn(len(cells))
@@ -167,7 +175,6 @@ def mse_curve(
     ]
     moments = np.array(_run(jobs, n_jobs, progress)).reshape(len(cells), len(sizes), 3)
     mean, error, inestimable = _pool(moments, np.array(sizes))
-    loss = optimal_design(bandit.features, bandit.variances, policy=policy).value
     shape = (len(names), len(budgets))
     return MSECurves(
         strategies=names,

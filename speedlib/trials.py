@@ -27,7 +27,9 @@ from speedlib.checks import (
     check_features,
     check_policy,
     check_rng,
+    check_rounds,
     check_variances,
+    frozen,
 )
 from speedlib.designs import target_direction
 from speedlib.estimators import ValueEstimate, is_estimable
@@ -111,6 +113,8 @@ class Trial(ABC):
         return is_estimable(self.coefficients, self.setting.features, self.setting.direction)
 
     def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
+        if not isinstance(rewards, Rewards):
+            raise TypeError(f"rewards: expected Rewards (see Rewards.from_log); got {rewards!r}")
         if rewards.counts.shape != counts.shape or np.any(rewards.counts != counts):
             raise ValueError(
                 "rewards: their counts must equal the pulls that the trial asked for "
@@ -178,11 +182,11 @@ class Strategy(ABC):
         if self.knows_variances:
             if variances is None:
                 raise ValueError(f"variances: {self.name} needs the true variances; got None")
-            known = check_variances(variances, len(features))
+            known = frozen(check_variances(variances, len(features)))
         setting = Setting(
-            features=features,
-            policy=check_policy(policy, len(features)),
-            rounds=check_count("rounds", rounds, 1),
+            features=frozen(features),
+            policy=frozen(check_policy(policy, len(features))),
+            rounds=check_rounds(rounds),
             rng=check_rng(rng),
             variances=known,
             replications=(
