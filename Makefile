@@ -53,7 +53,7 @@ clean:  ## remove what was built (the environment in .venv stays)
 # The environment: made anew when the lock changes, the project itself installed again when pyproject.toml does.
 .venv/lock.stamp: requirements.txt
 	@python=$$(sh tools/find-python "$(PYTHON)") && "$$python" -m venv --clear .venv
-	@echo "Installing the packages of requirements.txt into .venv: a minute or two, once."
+	@echo "Installing the packages of requirements.txt into .venv: some minutes, once."
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt \
 	  || { echo "make: the packages could not be installed (pip says why above); is a package index reachable?" >&2; exit 1; }
 	@touch $@

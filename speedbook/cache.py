@@ -2,8 +2,8 @@
 
 The key of a run is all that its outputs can depend on: the code of the notebook (its parameters are
 a part of it), the source of ``speedlib`` and of what a notebook imports from ``speedbook``, the
-data, the stored benchmarks, the notebook's entries in ``book/claims.yml``, the lock and the version of Python. Prose is
-not in it: a page whose text alone changed takes its outputs from the cache.
+data, the stored benchmarks, the notebook's entries in ``book/claims.yml``, the lock and the version
+of Python. Prose is not in it: a page whose text alone changed takes its outputs from the cache.
 """
 
 from __future__ import annotations
