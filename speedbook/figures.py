@@ -40,7 +40,7 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
         "markerfacecolor": "w",
         "zorder": 4,
     },
-    "SPEED-uniform": {"color": "#a04700", "marker": "v", "linestyle": (0, (1, 1.2)), "zorder": 4},
+    "SPEED-uniform": {"color": "#a04700", "marker": "p", "linestyle": (0, (2, 1)), "zorder": 4},
     "On-policy": {"color": "#0072b2", "marker": "s", "linestyle": "-"},
     "On-policy OLS": {
         "color": "#0072b2",
@@ -146,7 +146,9 @@ def plot_mse(
     """
     ax.set(xscale="log", xlabel="rounds $n$")
     ax.set_yscale(yscale)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda rounds, _: f"{rounds:,.0f}"))
+    longest = max(float(np.max(np.asarray(curve[0]))) for curve in curves.values())
+    if longest < 1e6:  # beyond, the figures of neighbouring ticks would touch
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda rounds, _: f"{rounds:,.0f}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_title(title, color=GREY, fontweight="normal")
     ends = {}
