@@ -146,9 +146,6 @@ def plot_mse(
     """
     ax.set(xscale="log", xlabel="rounds $n$")
     ax.set_yscale(yscale)
-    longest = max(float(np.max(np.asarray(curve[0]))) for curve in curves.values())
-    if longest < 1e6:  # beyond, the figures of neighbouring ticks would touch
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda rounds, _: f"{rounds:,.0f}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_title(title, color=GREY, fontweight="normal")
     ends = {}
@@ -161,6 +158,8 @@ def plot_mse(
         edge = style["color"] if "markerfacecolor" in style else "white"
         ax.errorbar(rounds, mean, stderr, label=name, elinewidth=1, markeredgecolor=edge, **style)
         ends[name] = (float(rounds[-1]), float(mean[-1]))
+    if all(longest < 1e6 for longest, _ in ends.values()):  # else neighbouring ticks would touch
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda rounds, _: f"{rounds:,.0f}"))
     label_ends(ax, ends)
 
 
