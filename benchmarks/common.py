@@ -235,6 +235,8 @@ def main(name: str, title: str, run: Callable[[bool], list[Row]]) -> None:
     start = time.perf_counter()
     rows = run(quick)
     show(title, rows)
+    print("; ".join(f"{name} {value}" for name, value in described["packages"].items()))
+    print(f"BLAS {described['blas']}, {described['environment']}")
     print(f"{time.perf_counter() - start:.0f} s")
     if not quick:
         record = {

@@ -73,10 +73,11 @@ class Design:
         ``1 / efficiency_bound``. One means optimal.
     support : ndarray of int
         Actions with positive weight.
-    dual : ndarray, shape (d,) or (d, d)
+    dual : ndarray, shape (d,) or (d, k)
         Dual solution that proves the bound. PE: y with :math:`|x(a)^\top y| \le \sigma(a)`
         for every action, so that :math:`(c^\top y)^2` is a lower bound on the value of every
-        design.
+        design. Otherwise a matrix G with :math:`|G^\top x(a)| \le \sigma(a)`, unit variances
+        for ``"G"``; k is d, and for ``"linear"`` the rank of K: see `speedlib.solvers.exchange`.
     criterion : str
         One of ``CRITERIA``.
     iterations : int
