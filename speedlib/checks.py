@@ -136,6 +136,37 @@ def check_rounds(value: Any, minimum: int = 1) -> int:
     return check_count("rounds", value, minimum, MAX_COUNT)
 
 
+def check_budgets(rounds: Any, minimum: int = 0) -> Counts:
+    """Return one number of rounds, or an array of them with one for each replication."""
+    if np.ndim(rounds) == 0:
+        return np.asarray(check_rounds(rounds, minimum))
+    array = np.asarray(rounds)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"rounds: expected whole numbers; got dtype {array.dtype}")
+    if array.size and (array.min() < minimum or array.max() > MAX_COUNT):
+        raise ValueError(
+            f"rounds: must lie between {minimum} and {MAX_COUNT}; "
+            f"got {array.min()} to {array.max()}"
+        )
+    return array.astype(np.int64)
+
+
+def check_share(name: str, value: Any) -> float:
+    """Return a number strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name}: expected a number; got {value!r}")
+    if not 0 < value < 1:
+        raise ValueError(f"{name}: must lie strictly between 0 and 1; got {value}")
+    return float(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return a truth value, and nothing that merely looks like one."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}: expected True or False; got {value!r}")
+    return bool(value)
+
+
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of the named choices."""
     if value not in choices:

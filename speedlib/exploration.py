@@ -1,6 +1,10 @@
-"""Exploration designs: which actions to pull while the variances are unknown."""
+"""Exploration: which actions to pull while the variances are unknown, and for how long."""
 
 from __future__ import annotations
+
+import math
+import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,16 +12,18 @@ from numpy.typing import ArrayLike
 from speedlib.checks import (
     Counts,
     Floats,
+    check_budgets,
     check_choice,
     check_count,
     check_designs,
     check_features,
-    check_rounds,
 )
+from speedlib.identification import quadratic_coordinates
 from speedlib.rounding import efficient_counts
+from speedlib.solvers.exchange import exchange_design
 
 #: Names of the exploration designs.
-EXPLORATIONS = ("pca", "uniform")
+EXPLORATIONS = ("pca", "uniform", "identifiable")
 
 #: How the pulls of an exploration design are laid out.
 SAMPLINGS = ("random", "balanced")
@@ -30,8 +36,9 @@ def exploration_design(
 
     Parameters
     ----------
-    name : {"pca", "uniform"}
-        ``"pca"``: the paper's, see `pca_directions`; ``"uniform"``: every action alike.
+    name : {"pca", "uniform", "identifiable"}
+        ``"pca"``: the paper's, see `pca_directions`; ``"uniform"``: every action alike;
+        ``"identifiable"``: see `identifiable_design`.
     features : array, shape (A, d)
     rng : numpy.random.Generator
         Source of the random actions of ``"pca"``.
@@ -53,9 +60,44 @@ def exploration_design(
     size = 1 if replications is None else check_count("replications", replications, 1)
     if name == "uniform":
         weights = np.full((size, len(features)), 1.0 / len(features))
+    elif name == "identifiable":
+        weights = np.tile(identifiable_design(features), (size, 1))
     else:
         weights = _one_action_per_direction(pca_directions(features), features, rng, size)
     return weights[0] if replications is None else weights
+
+
+def identifiable_design(features: ArrayLike) -> Floats:
+    r"""Return the design that determines the variances best, shape (A,).
+
+    Variances are linear in :math:`\Sigma_*`, :math:`\sigma^2(a) = \varphi(a)^\top
+    \operatorname{svec}\Sigma_*` with :math:`\varphi(a) = \operatorname{svec}(x(a)x(a)^\top)`, and
+    exploration is a regression on them. This is its D-optimal design: it maximises the determinant
+    of :math:`\sum_a b(a)\,\varphi(a)\varphi(a)^\top` on the span of the :math:`\varphi(a)`, so
+    that the variance of *every* action is determined by what is explored.
+
+    Parameters
+    ----------
+    features : array, shape (A, d)
+
+    Notes
+    -----
+    The design does not depend on the coordinates of the features. It supports at most r(r+1)/2
+    actions, with r the dimension of the span, and needs at least r. Cost: a few passes over A
+    points in r dimensions, r at most d(d+1)/2. Weltz et al. explore in this spirit.
+
+    References
+    ----------
+    J. Weltz, T. Fiez, A. Volfovsky, E. Laber, B. Mason, H. Nassif and L. Jain, "Experimental
+    designs for heteroskedastic variance", NeurIPS (2023).
+
+    Examples
+    --------
+    >>> identifiable_design([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 0.0]]).round(6)
+    array([0.      , 0.333333, 0.333333, 0.333333])
+    """
+    design = exchange_design(quadratic_coordinates(check_features(features)), "D")
+    return design.weights
 
 
 def pca_directions(features: ArrayLike) -> Floats:
@@ -98,7 +140,7 @@ def _one_action_per_direction(
 
 
 def exploration_counts(
-    weights: Floats, rounds: int, rng: np.random.Generator, sampling: str = "random"
+    weights: Floats, rounds: ArrayLike, rng: np.random.Generator, sampling: str = "random"
 ) -> Counts:
     """Lay out the pulls of an exploration design.
 
@@ -106,8 +148,8 @@ def exploration_counts(
     ----------
     weights : array, shape (..., A)
         The exploration design.
-    rounds : int
-        Number of exploration rounds, at least 1.
+    rounds : int, or array of int, shape (...,)
+        Number of exploration rounds, at least 0: one for all designs or one for each.
     rng : numpy.random.Generator
         Used by ``"random"`` only.
     sampling : {"random", "balanced"}
@@ -120,8 +162,67 @@ def exploration_counts(
         Pulls that sum to `rounds`.
     """
     check_choice("exploration_sampling", sampling, SAMPLINGS)
-    rounds = check_rounds(rounds)
+    rounds = check_budgets(rounds)
     weights = check_designs(weights)
     if sampling == "balanced":
         return efficient_counts(weights, rounds)
     return np.asarray(rng.multinomial(rounds, weights / weights.sum(axis=-1, keepdims=True)))
+
+
+#: ``n^p`` or ``k*n^p`` with positive k and p below one.
+_POWER = re.compile(r"\s*(?:(?P<factor>\d*\.?\d+)\s*\*\s*)?n\s*\^\s*(?P<power>0?\.\d+)\s*")
+
+
+def check_exploration_length(rule: Any) -> int | str:
+    """Return a rule for the length of exploration, or say what the rules are.
+
+    Parameters
+    ----------
+    rule : int or str
+        A number of rounds, ``"sqrt"``, ``"n^0.6"``, ``"0.5*n^0.5"``, or ``"tuned"``, which the data
+        decide.
+    """
+    if not isinstance(rule, str):
+        return check_count("exploration_rounds", rule, 1)
+    match = _POWER.fullmatch(rule)
+    if rule not in ("sqrt", "tuned") and not (match and float(match["power"]) > 0):
+        raise ValueError(
+            'exploration_rounds: must be a whole number, "sqrt", "tuned", or a multiple of a power '
+            f'of n below one, as in "0.5*n^0.6"; got {rule!r}'
+        )
+    if match and match["factor"] and not float(match["factor"]) > 0:
+        raise ValueError(f"exploration_rounds: the factor must be positive; got {rule!r}")
+    return rule
+
+
+def exploration_length(rule: int | str, rounds: int) -> int:
+    r"""Return the number of exploration rounds :math:`\Gamma` for a budget of n rounds.
+
+    Parameters
+    ----------
+    rule : int or str
+        See `check_exploration_length`; ``"tuned"`` has no length before the data are seen.
+    rounds : int
+        The budget n.
+
+    Returns
+    -------
+    int
+        At least 1; it may exceed the budget. ``"sqrt"`` is :math:`\lfloor\sqrt n\rfloor`, and
+        powers are rounded down, too.
+
+    Examples
+    --------
+    >>> exploration_length("sqrt", 99), exploration_length("2*n^0.5", 100)
+    (9, 20)
+    """
+    check_exploration_length(rule)
+    if rule == "tuned":
+        raise ValueError('exploration_rounds: the length of "tuned" depends on the data')
+    if rule == "sqrt":
+        return math.isqrt(rounds)
+    match = _POWER.fullmatch(rule) if isinstance(rule, str) else None
+    if match is None:
+        return int(rule)
+    length = float(match["factor"] or 1) * rounds ** float(match["power"])
+    return max(1, math.floor(length * (1 + 1e-12)))

@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.checks import Counts, Floats, check_choice, check_designs, check_rounds
+from speedlib.checks import Counts, Floats, check_budgets, check_choice, check_designs
 
-__all__ = ["ceil_counts", "efficient_counts", "floor_counts", "round_design"]
+__all__ = ["ROUNDINGS", "ceil_counts", "efficient_counts", "floor_counts", "round_design"]
 
 #: Slack in pulls: ``0.29 * 100`` is 28.999999999999996 in floats, and must still give 29 pulls.
 SLACK = 1e-9
 
 
-def floor_counts(weights: ArrayLike, rounds: int) -> Counts:
+def floor_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     r"""Round down: :math:`T(a) = \lfloor n\, b(a) + 10^{-9} \rfloor`.
 
     At most `rounds` pulls, and fewer than one pull a support point is lost. An action with
@@ -25,8 +25,8 @@ def floor_counts(weights: ArrayLike, rounds: int) -> Counts:
     ----------
     weights : array-like, shape (..., A)
         Designs b: non-negative, each summing to one.
-    rounds : int
-        Number of rounds n, at least 0.
+    rounds : int, or array of int, shape (...,)
+        Number of rounds n, at least 0; one for all designs or one for each.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def floor_counts(weights: ArrayLike, rounds: int) -> Counts:
     return np.floor(_targets(weights, rounds) + SLACK).astype(np.int64)
 
 
-def ceil_counts(weights: ArrayLike, rounds: int) -> Counts:
+def ceil_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     r"""Round up: :math:`T(a) = \lceil n\, b(a) - 10^{-9} \rceil`.
 
     At least `rounds` pulls in all, overshooting by at most the number of support points minus
@@ -55,8 +55,8 @@ def ceil_counts(weights: ArrayLike, rounds: int) -> Counts:
     ----------
     weights : array-like, shape (..., A)
         Designs b: non-negative, each summing to one.
-    rounds : int
-        Number of rounds n, at least 0.
+    rounds : int, or array of int, shape (...,)
+        Number of rounds n, at least 0; one for all designs or one for each.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def ceil_counts(weights: ArrayLike, rounds: int) -> Counts:
     return np.maximum(np.ceil(_targets(weights, rounds) - SLACK), 0.0).astype(np.int64)
 
 
-def efficient_counts(weights: ArrayLike, rounds: int) -> Counts:
+def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     r"""Efficient apportionment: whole numbers that sum to n and keep :math:`\min T/b` largest.
 
     With s support points, start from :math:`T(a) = \lceil (n - s/2)\, b(a) \rceil`. While the
@@ -89,8 +89,8 @@ def efficient_counts(weights: ArrayLike, rounds: int) -> Counts:
     ----------
     weights : array-like, shape (..., A)
         Designs b: non-negative, each summing to one.
-    rounds : int
-        Number of rounds n, at least 0.
+    rounds : int, or array of int, shape (...,)
+        Number of rounds n, at least 0; one for all designs or one for each.
 
     Returns
     -------
@@ -112,13 +112,13 @@ def efficient_counts(weights: ArrayLike, rounds: int) -> Counts:
     array([3, 2, 2])
     """
     b = check_designs(weights)
-    n = check_rounds(rounds, 0)
     designs = b.reshape(-1, b.shape[-1])
+    n = np.broadcast_to(check_budgets(rounds), b.shape[:-1]).reshape(-1, 1)
     divisor = np.where(designs > 0, designs, 1.0)
     multiplier = n - np.count_nonzero(designs, axis=1, keepdims=True) / 2
     first = (designs > 0) & (multiplier > 0)
     counts = np.maximum(np.ceil(multiplier * designs - SLACK), first.astype(float))
-    missing = n - counts.sum(axis=1)
+    missing = n[:, 0] - counts.sum(axis=1)
     while missing.any():
         short, over = np.flatnonzero(missing > 0), np.flatnonzero(missing < 0)
         add = np.where(designs[short] > 0, counts[short] / divisor[short], np.inf).argmin(axis=1)
@@ -129,22 +129,25 @@ def efficient_counts(weights: ArrayLike, rounds: int) -> Counts:
     return np.asarray(counts.astype(np.int64).reshape(b.shape))
 
 
-_RULES: dict[str, Callable[[ArrayLike, int], Counts]] = {
+#: Names of the rules.
+ROUNDINGS = ("floor", "ceil", "efficient")
+
+_RULES: dict[str, Callable[[ArrayLike, ArrayLike], Counts]] = {
     "floor": floor_counts,
     "ceil": ceil_counts,
     "efficient": efficient_counts,
 }
 
 
-def round_design(weights: ArrayLike, rounds: int, rule: str = "floor") -> Counts:
+def round_design(weights: ArrayLike, rounds: ArrayLike, rule: str = "floor") -> Counts:
     """Turn designs into numbers of pulls by the named rule.
 
     Parameters
     ----------
     weights : array-like, shape (..., A)
         Designs b: non-negative, each summing to one.
-    rounds : int
-        Number of rounds n, at least 0.
+    rounds : int, or array of int, shape (...,)
+        Number of rounds n, at least 0; one for all designs or one for each.
     rule : {"floor", "ceil", "efficient"}
         See :func:`floor_counts`, :func:`ceil_counts` and :func:`efficient_counts`.
 
@@ -158,8 +161,8 @@ def round_design(weights: ArrayLike, rounds: int, rule: str = "floor") -> Counts
     >>> round_design([0.55, 0.45], 10, rule="efficient")
     array([5, 5])
     """
-    return _RULES[check_choice("rule", rule, tuple(_RULES))](weights, rounds)
+    return _RULES[check_choice("rule", rule, ROUNDINGS)](weights, rounds)
 
 
-def _targets(weights: ArrayLike, rounds: int) -> Floats:
-    return check_rounds(rounds, 0) * check_designs(weights)
+def _targets(weights: ArrayLike, rounds: ArrayLike) -> Floats:
+    return check_budgets(rounds)[..., None] * check_designs(weights)

@@ -5,9 +5,11 @@ for numbers of pulls and told the rewards, whether these come from a simulation 
 replications or, one at a time, from a live experiment::
 
     trial = SPEED().begin(features, policy, rounds=1000, rng=rng)
-    first = Rewards.from_log(...)          # after pulling trial.first_counts()
-    second = Rewards.from_log(...)         # after pulling trial.next_counts(first)
-    trial.estimate(second)                 # value, standard error, interval
+    rewards = Rewards.from_log(...)            # after pulling trial.first_counts()
+    while not trial.committed:
+        counts = trial.next_counts(rewards)
+        rewards = Rewards.from_log(...)        # after pulling counts
+    trial.estimate(rewards)                    # value, standard error, interval
 """
 
 from __future__ import annotations
@@ -74,9 +76,15 @@ class Setting:
 
 
 class Trial(ABC):
-    """One run of a strategy: ask for pulls, tell rewards, read off the estimate.
+    r"""One run of a strategy: ask for pulls, tell rewards, read off the estimate.
 
-    `next_counts` and `estimate` take the rewards of the pulls last asked for, in that order.
+    A trial asks once or several times and then is `committed`: no later pulls depend on rewards
+    still to come. The estimate is linear in the mean rewards :math:`\bar r(a)` of the last pulls,
+
+    .. math:: \hat v = \text{offset} + \sum_a \ell_a\, \bar r(a) ,
+
+    so that its mean squared error given all that came before is known in closed form: see
+    `speedlib.simulation.conditional_mse`.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -84,28 +92,35 @@ class Trial(ABC):
 
     @abstractmethod
     def first_counts(self) -> Counts:
-        """Return the pulls of the first phase, shape (..., A)."""
+        """Return the pulls to begin with, shape (..., A)."""
+
+    @property
+    @abstractmethod
+    def committed(self) -> bool:
+        """Whether the pulls last asked for are the last ones."""
 
     @abstractmethod
     def next_counts(self, rewards: Rewards) -> Counts:
-        """Take the rewards of the first phase; return the pulls of the second, shape (..., A)."""
+        """Take the rewards of the pulls last asked for; return the pulls that follow, (..., A)."""
 
     @abstractmethod
     def estimate(self, rewards: Rewards) -> ValueEstimate:
-        """Take the rewards of the second phase; return the estimate of the value."""
+        """Take the rewards of the last pulls; return the estimate of the value."""
 
     @property
     @abstractmethod
     def counts(self) -> Counts:
-        """Pulls whose mean rewards enter the estimate, shape (..., A)."""
+        """The last pulls, shape (..., A)."""
 
     @property
     @abstractmethod
     def coefficients(self) -> Floats:
-        """Coefficients of those mean rewards in the estimate, shape (..., A).
+        r"""Coefficients :math:`\ell` of the last pulls' mean rewards, shape (..., A)."""
 
-        Known before those rewards are: the conditional mean squared error follows from them.
-        """
+    @property
+    def offset(self) -> Floats:
+        """What rewards told earlier contribute to the estimate, shape (...,)."""
+        return np.zeros(self.counts.shape[:-1])
 
     @property
     def estimable(self) -> Flags:
@@ -136,10 +151,21 @@ class Strategy(ABC):
 
     #: Name in tables and figures unless a label replaces it.
     default_name: ClassVar[str]
-    #: Whether the strategy is allowed to know the true variances.
-    knows_variances: ClassVar[bool] = False
 
     label: str | None = field(default=None, kw_only=True)
+
+    @property
+    def knows_variances(self) -> bool:
+        """Whether the strategy is allowed to know the true variances."""
+        return False
+
+    @property
+    def conditional(self) -> bool:
+        """Whether the coefficients are independent of the rewards that they combine.
+
+        If they are not, the error of the estimate has no closed form and is simulated by draws.
+        """
+        return True
 
     @property
     def name(self) -> str:

@@ -7,7 +7,18 @@ import numpy as np
 from speedlib.bandit import LinearBandit
 from speedlib.environments import unit_ball
 from speedlib.estimators import ValueEstimate
-from speedlib.strategies import SPEED, OnPolicy, Oracle
+from speedlib.rewards import Rewards
+from speedlib.strategies import (
+    SPEED,
+    AOptimal,
+    DOptimal,
+    ExploreThenCommit,
+    GOptimal,
+    OnPolicy,
+    Oracle,
+    PerArm,
+    Uniform,
+)
 from speedlib.trials import Strategy, Trial
 
 ALL = [
@@ -17,11 +28,31 @@ ALL = [
     OnPolicy(),
     OnPolicy(estimator="ols", sampling="balanced"),
     OnPolicy(estimator="mean"),
+    OnPolicy(estimator="feasible"),
+    Uniform(),
+    Uniform(estimator="ols", sampling="balanced"),
     SPEED(),
     SPEED(covariance="psd", exploration="uniform", exploration_sampling="balanced"),
     SPEED(exploration_rounds=25, rounding="efficient", variance_floor=0.2),
+    SPEED(exploration="identifiable", covariance="ridge", exploration_rounds="2*n^0.4"),
+    SPEED(exploration="uniform", covariance="psd", reweighted=True, keep_exploration=True),
+    SPEED(exploration="uniform", exploration_rounds="tuned"),
+    SPEED(
+        exploration="identifiable",
+        exploration_sampling="balanced",
+        exploration_rounds="tuned",
+        keep_exploration=True,
+        rounding="efficient",
+    ),
+    AOptimal(exploration="uniform"),
+    DOptimal(exploration="uniform", covariance="psd"),
+    GOptimal(),
+    PerArm(),
+    PerArm(exploration_rounds=20, exploration_sampling="random", keep_exploration=True),
 ]
 WITH_VARIANCES = [s for s in ALL if s.knows_variances]
+EXPLORING = [s for s in ALL if isinstance(s, ExploreThenCommit)]
+FIXED = [s for s in ALL if not isinstance(s, ExploreThenCommit)]
 
 BALL = unit_ball()
 ROTATED = LinearBandit(
@@ -49,6 +80,13 @@ def begin(
 
 def finish(trial: Trial, bandit: LinearBandit, seed: int) -> ValueEstimate:
     """Ask and tell a trial to its end."""
+    return trial.estimate(play(trial, bandit, seed)[-1])
+
+
+def play(trial: Trial, bandit: LinearBandit, seed: int) -> list[Rewards]:
+    """Ask and tell a trial until it is committed; return the rewards of each phase."""
     rng = np.random.default_rng(seed)
-    second = trial.next_counts(bandit.pull(trial.first_counts(), rng))
-    return trial.estimate(bandit.pull(second, rng))
+    phases = [bandit.pull(trial.first_counts(), rng)]
+    while not trial.committed:
+        phases.append(bandit.pull(trial.next_counts(phases[-1]), rng))
+    return phases

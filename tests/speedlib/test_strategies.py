@@ -9,13 +9,27 @@ import pytest
 from scipy import stats
 
 from speedlib.bandit import LinearBandit
+from speedlib.designs import design_efficiency, optimal_design
 from speedlib.environments import one_hot
 from speedlib.rewards import Rewards
-from speedlib.strategies import SPEED, OnPolicy, Oracle
-from speedlib.trials import Strategy
+from speedlib.simulation import mse_curve
+from speedlib.solvers.batch import pe_designs
+from speedlib.strategies import (
+    SPEED,
+    AOptimal,
+    DOptimal,
+    FixedDesign,
+    GOptimal,
+    OnPolicy,
+    Oracle,
+    PerArm,
+    PlugIn,
+    Uniform,
+)
+from speedlib.trials import Setting, Strategy
 
-from .cases import BALL, ROTATED, begin, finish, space
-from .per_round import commit, estimate, play_counts
+from .cases import BALL, ROTATED, begin, finish, play, space
+from .per_round import Log, commit, estimate, floored_variances, play_counts
 
 ALPHA = 1e-4
 
@@ -65,29 +79,82 @@ def test_speed_on_one_log_of_single_rounds(
         )
 
 
-@pytest.mark.parametrize("estimator", ["wls", "ols", "mean"])
+@pytest.mark.parametrize("estimator", ["wls", "feasible", "ols", "mean"])
 def test_on_policy_on_one_log_of_single_rounds(estimator: str) -> None:
     bandit, rng = space(3), np.random.default_rng(4)
     policy = rng.dirichlet(np.ones(8))
-    trial = begin(OnPolicy(estimator=estimator), bandit, policy, 60, 5)
+    strategy = OnPolicy(estimator=estimator, covariance="lstsq")
+    trial = begin(strategy, bandit, policy, 60, 5)
     log = play_counts(bandit, trial.first_counts(), rng)
     assert len(log.actions) == 60
-    assert not trial.next_counts(Rewards.from_log(log.actions, log.rewards, 8)).any()
-    result = trial.estimate(Rewards.none((8,)))
+    result = trial.estimate(Rewards.from_log(log.actions, log.rewards, 8))
     if estimator == "mean":
         assert float(result.value) == pytest.approx(np.mean(log.rewards))
         assert float(result.standard_error) == pytest.approx(stats.sem(log.rewards))
         return
-    weights = bandit.variances if estimator == "wls" else np.ones(8)
+    X, y = log.regression(bandit.features)
+    variances = bandit.variances
+    if estimator != "wls":
+        variances = floored_variances(X, y, bandit.features, strategy.variance_floor)
+    weights = np.ones(8) if estimator == "ols" else variances
     assert float(result.value) == pytest.approx(
         estimate(log, bandit.features, policy, weights), rel=1e-8
     )
-    # The error is that of the weights used, under the true variances.
-    X, _ = log.regression(bandit.features)
+    # The error is that of the weights used, under the variances known or estimated.
     U = np.diag(1 / weights[log.actions])
     hat = policy @ bandit.features @ np.linalg.solve(X.T @ U @ X, X.T @ U)
     assert float(result.standard_error) ** 2 == pytest.approx(
-        hat**2 @ bandit.variances[log.actions], rel=1e-8
+        hat**2 @ variances[log.actions], rel=1e-8
+    )
+
+
+def test_kept_exploration_joins_the_regression_of_single_rounds() -> None:
+    bandit, rng = space(2), np.random.default_rng(6)
+    policy = rng.dirichlet(np.ones(8))
+    strategy = SPEED(exploration="uniform", exploration_rounds=40, keep_exploration=True)
+    trial = begin(strategy, bandit, policy, 300, 7)
+    explored = play_counts(bandit, trial.first_counts(), rng)
+    pulls = trial.next_counts(Rewards.from_log(explored.actions, explored.rewards, 8))
+    variances, expected = commit(explored, bandit.features, policy, 260, 0.01)
+    assert pulls.tolist() == expected.tolist()
+    data = play_counts(bandit, pulls, rng)
+    result = trial.estimate(Rewards.from_log(data.actions, data.rewards, 8))
+    both = Log(explored.actions + data.actions, explored.rewards + data.rewards)
+    assert float(result.value) == pytest.approx(
+        estimate(both, bandit.features, policy, variances), rel=1e-7
+    )
+    X, _ = both.regression(bandit.features)
+    information = (X.T / variances[both.actions]) @ X
+    c = policy @ bandit.features
+    assert float(result.standard_error) ** 2 == pytest.approx(
+        c @ np.linalg.solve(information, c), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_per_arm_on_one_log_of_single_rounds(keep: bool) -> None:
+    bandit, rng = space(4), np.random.default_rng(8)
+    policy = np.array([0.3, 0.3, 0.2, 0.2, 0, 0, 0, 0])
+    strategy = PerArm(exploration_rounds=20, keep_exploration=keep, rounding="floor")
+    trial = begin(strategy, bandit, policy, 300, 9)
+    assert trial.first_counts().tolist() == [5, 5, 5, 5, 0, 0, 0, 0]
+    explored = play_counts(bandit, trial.first_counts(), rng)
+
+    def rewards_of(log: Log, action: int) -> list[float]:
+        return [r for a, r in zip(log.actions, log.rewards, strict=True) if a == action]
+
+    pulls = trial.next_counts(Rewards.from_log(explored.actions, explored.rewards, 8))
+    deviations = np.array([np.std(rewards_of(explored, a), ddof=1) for a in range(4)])
+    share = policy[:4] * deviations / (policy[:4] @ deviations)
+    assert pulls.tolist() == [*np.floor(280 * share).astype(int).tolist(), 0, 0, 0, 0]
+    data = play_counts(bandit, pulls, rng)
+    result = trial.estimate(Rewards.from_log(data.actions, data.rewards, 8))
+    used = [rewards_of(data, a) + (rewards_of(explored, a) if keep else []) for a in range(4)]
+    assert float(result.value) == pytest.approx(
+        sum(p * np.mean(r) for p, r in zip(policy, used, strict=False))
+    )
+    assert float(result.standard_error) ** 2 == pytest.approx(
+        sum(p**2 * s**2 / len(r) for p, s, r in zip(policy, deviations, used, strict=False))
     )
 
 
@@ -240,12 +307,20 @@ def test_rank_deficient_features_are_those_of_the_subspace() -> None:
     [
         (Oracle(), BALL.bandit, 60),
         (OnPolicy(), BALL.bandit, 60),
-        (OnPolicy(estimator="ols"), BALL.bandit, 60),
+        (OnPolicy(estimator="ols"), BALL.bandit, 10**6),
+        (OnPolicy(estimator="feasible"), BALL.bandit, 10**6),
+        (Uniform(estimator="ols", sampling="balanced"), BALL.bandit, 10**6),
         (OnPolicy(estimator="mean"), LinearBandit(np.eye(5), np.arange(5.0), Sigma=np.eye(5)), 900),
         # The literal exploration does not identify the variances and covers less.
         (SPEED(exploration="uniform"), BALL.bandit, 10**8),
+        (SPEED(exploration="identifiable", covariance="psd"), BALL.bandit, 10**8),
+        (SPEED(exploration="uniform", exploration_rounds="tuned"), BALL.bandit, 10**8),
+        (AOptimal(exploration="uniform", reweighted=True), BALL.bandit, 10**8),
+        (DOptimal(exploration="uniform", keep_exploration=True), BALL.bandit, 10**8),
+        (GOptimal(exploration="uniform"), BALL.bandit, 10**8),
+        (PerArm(), LinearBandit(np.eye(5), np.arange(5.0), Sigma=np.eye(5)), 10**8),
     ],
-    ids=["oracle", "wls", "ols", "mean", "speed"],
+    ids=repr,
 )
 def test_intervals_cover_as_often_as_they_say(
     strategy: Strategy, bandit: LinearBandit, rounds: int
@@ -285,15 +360,24 @@ def test_a_single_reward_has_no_standard_error() -> None:
 @pytest.mark.parametrize(
     ("choices", "error", "message"),
     [
-        ({"exploration_rounds": "cbrt"}, ValueError, "exploration_rounds.*'sqrt'.*'cbrt'"),
+        ({"exploration_rounds": "cbrt"}, ValueError, "exploration_rounds.*sqrt.*cbrt"),
         ({"exploration_rounds": 0}, ValueError, "exploration_rounds.*at least 1.*0"),
         ({"exploration_rounds": 10.0}, TypeError, "exploration_rounds.*whole number.*10.0"),
-        ({"exploration": "greedy"}, ValueError, "exploration.*'pca', 'uniform'.*greedy"),
+        (
+            {"exploration": "greedy"},
+            ValueError,
+            "exploration.*'pca', 'uniform', 'identifiable'.*greedy",
+        ),
         ({"exploration_sampling": "even"}, ValueError, "exploration_sampling.*'balanced'.*even"),
         ({"covariance": "clip"}, ValueError, "covariance.*'lstsq', 'psd'.*clip"),
         ({"rounding": "nearest"}, ValueError, "rounding.*'floor'.*nearest"),
         ({"variance_floor": 0.0}, ValueError, "variance_floor.*between 0 and 1.*0.0"),
         ({"variance_floor": 1.0}, ValueError, "variance_floor.*between 0 and 1.*1.0"),
+        ({"exploration_rounds": "tuned"}, ValueError, "exploration_rounds.*tuned.*pca.*identif"),
+        ({"keep_exploration": 1}, TypeError, "keep_exploration.*True or False.*1"),
+        ({"reweighted": "no"}, TypeError, "reweighted.*True or False.*no"),
+        ({"ridge": 0.0}, ValueError, "ridge.*between 0 and 1.*0.0"),
+        ({"tolerance": 1}, ValueError, "tolerance.*between 0 and 1.*1"),
         ({"variance_floor": np.nan}, ValueError, "variance_floor.*between 0 and 1.*nan"),
     ],
 )
@@ -305,16 +389,21 @@ def test_bad_choices_of_speed_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("strategy", "message"),
+    ("kind", "choices", "message"),
     [
-        (Oracle(rounding="nearest"), "rounding.*'efficient'.*nearest"),
-        (OnPolicy(estimator="ips"), "estimator.*'wls', 'ols', 'mean'.*ips"),
-        (OnPolicy(sampling="even"), "sampling.*'random', 'balanced'.*even"),
+        (Oracle, {"rounding": "nearest"}, "rounding.*'efficient'.*nearest"),
+        (OnPolicy, {"estimator": "ips"}, "estimator.*'wls', 'feasible', 'ols', 'mean'.*ips"),
+        (OnPolicy, {"sampling": "even"}, "sampling.*'random', 'balanced'.*even"),
+        (Uniform, {"estimator": "mean"}, "estimator.*'wls', 'feasible', 'ols'.*mean"),
+        (Uniform, {"covariance": "clip"}, "covariance.*'psd'.*clip"),
+        (PerArm, {"exploration_rounds": "tuned"}, "exploration_rounds.*tuned.*plug-in"),
     ],
 )
-def test_bad_choices_of_the_others_are_refused(strategy: Strategy, message: str) -> None:
+def test_bad_choices_of_the_others_are_refused(
+    kind: type[Strategy], choices: dict, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        begin(strategy, BALL.bandit, BALL.policy, 50, 0)
+        kind(**choices)
 
 
 def test_a_floor_that_is_no_number_is_refused() -> None:
@@ -328,3 +417,85 @@ def test_names_labels_and_frozen_choices() -> None:
     assert dataclasses.replace(SPEED(), covariance="psd") == SPEED(covariance="psd")
     with pytest.raises(dataclasses.FrozenInstanceError):
         SPEED().covariance = "psd"  # type: ignore[misc]
+
+
+# --- what the criteria commit to ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "criterion"), [(SPEED, "PE"), (AOptimal, "A"), (DOptimal, "D"), (GOptimal, "G")]
+)
+def test_plug_in_strategies_commit_to_the_design_of_their_criterion(
+    kind: type[PlugIn], criterion: str
+) -> None:
+    """Of one exploration each makes what `optimal_design` calls optimal for its variances."""
+    strategy = kind(exploration="uniform", exploration_rounds=60, covariance="psd")
+    trial = begin(strategy, space(), np.full(8, 1 / 8), 10**6, 1, replications=3)
+    play(trial, space(), 2)
+    for r in range(3):
+        target = {"policy": np.full(8, 1 / 8)} if criterion == "PE" else {}
+        best = optimal_design(space().features, trial.variances[r], criterion, **target)
+        share = trial.counts[r] / trial.counts[r].sum()
+        value = design_efficiency(share, space().features, trial.variances[r], criterion, **target)
+        assert value > 1 - 1e-4
+        assert best.efficiency_bound > 1 - 1e-6
+
+
+def test_plug_in_strategies_share_exploration_and_estimation() -> None:
+    learnt = []
+    for kind in (SPEED, AOptimal, DOptimal, GOptimal):
+        trial = begin(kind(covariance="psd"), BALL.bandit, BALL.policy, 400, 3, replications=5)
+        play(trial, BALL.bandit, 4)
+        learnt.append(trial.variances)
+    assert all(np.array_equal(learnt[0], other) for other in learnt[1:])
+
+
+def test_tuned_exploration_finds_the_best_length() -> None:
+    """sqrt(v n) with v = 1.477 for uniform exploration of the ball (closed form), here 12,153."""
+    strategy = SPEED(exploration="uniform", exploration_rounds="tuned", covariance="psd")
+    trial = begin(strategy, BALL.bandit, BALL.policy, 10**8, 5, replications=200)
+    phases = play(trial, BALL.bandit, 6)
+    assert np.all(phases[0].rounds == 5000)
+    explored = phases[0].rounds + phases[1].rounds
+    assert np.median(explored) == pytest.approx(np.sqrt(1.477e8), rel=0.02)
+    assert np.ptp(explored) > 0
+
+
+def test_exploration_is_never_tuned_beyond_half_of_the_budget() -> None:
+    strategy = SPEED(exploration="uniform", exploration_rounds="tuned", covariance="psd")
+    trial = begin(strategy, BALL.bandit, BALL.policy, 40, 5, replications=300)
+    phases = play(trial, BALL.bandit, 6)
+    explored = phases[0].rounds + phases[1].rounds
+    assert explored.max() == 20
+    assert explored.min() >= 3
+
+
+# --- a strategy of one's own --------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cautious(PlugIn):
+    """Half PE-optimal, half uniform."""
+
+    default_name = "Cautious"
+
+    def designs(self, variances: np.ndarray, setting: Setting) -> np.ndarray:
+        best = pe_designs(setting.features, variances, setting.direction).weights
+        return (best + 1 / best.shape[1]) / 2
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FirstTwo(FixedDesign):
+    """Two actions alone."""
+
+    default_name = "First two"
+
+    def design(self, setting: Setting) -> np.ndarray:
+        return np.array([0.5, 0.5, 0, 0, 0])
+
+
+@pytest.mark.parametrize("strategy", [Cautious(covariance="psd"), FirstTwo()], ids=repr)
+def test_a_strategy_of_ones_own_takes_a_few_lines(strategy: Strategy) -> None:
+    curves = mse_curve(BALL.bandit, BALL.policy, [strategy, Oracle()], [100, 400], 300, seed=1)
+    assert curves.strategies == (strategy.name, "Oracle")
+    assert np.all(curves.of(strategy.name)[0] > curves.oracle_loss)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from speedlib.rewards import Rewards
-from speedlib.strategies import SPEED, OnPolicy, Oracle
+from speedlib.strategies import SPEED, ExploreThenCommit, OnPolicy, Oracle
 from speedlib.trials import Strategy
 
-from .cases import ALL, BALL, WITH_VARIANCES, begin, finish, space
+from .cases import ALL, BALL, EXPLORING, FIXED, ROTATED, WITH_VARIANCES, begin, finish, play, space
 
 every_strategy = pytest.mark.parametrize("strategy", ALL, ids=repr)
 
@@ -40,19 +40,21 @@ def test_replications_in_a_batch_do_not_mix(strategy: Strategy) -> None:
     """Each row comes out as if its rewards had been told to a trial of its own."""
     bandit, policy = space(5), np.full(8, 1 / 8)
     trial = begin(strategy, bandit, policy, 80, 7, replications=6)
-    rng = np.random.default_rng(8)
-    first = bandit.pull(trial.first_counts(), rng)
-    second = bandit.pull(trial.next_counts(first), rng)
-    whole = trial.estimate(second)
+    phases = play(trial, bandit, 8)
+    whole = trial.estimate(phases[-1])
     for r in range(6):
         single = begin(strategy, bandit, policy, 80, 7)
-        # Give the single trial the pulls of row r, whatever it drew itself.
-        for name in ("_exploration", "_counts", "_coefficients"):
-            if name in vars(single):
-                setattr(single, name, getattr(trial, name)[r])
-        single.next_counts(row(first, r))
-        value = single.estimate(row(second, r))
-        assert single.counts.tolist() == trial.counts[r].tolist()
+        for rewards in phases[:-1]:
+            # Give the single trial the pulls of row r, whatever it drew itself.
+            single._asked = rewards.counts[r]
+            single.next_counts(row(rewards, r))
+        if isinstance(strategy, ExploreThenCommit):
+            assert single.counts.tolist() == trial.counts[r].tolist()
+        else:
+            single._counts = trial.counts[r]
+            if strategy.conditional:
+                single._coefficients = trial.coefficients[r]
+        value = single.estimate(row(phases[-1], r))
         assert float(value.value) == pytest.approx(float(whole.value[r]), rel=1e-6, abs=1e-9)
         assert float(value.standard_error) == pytest.approx(
             float(whole.standard_error[r]), rel=1e-5
@@ -66,65 +68,106 @@ def row(rewards: Rewards, r: int) -> Rewards:
 @every_strategy
 def test_budgets_are_kept(strategy: Strategy) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 81, 3, replications=40)
-    first = trial.first_counts()
-    second = trial.next_counts(BALL.bandit.pull(first, np.random.default_rng(1)))
-    spent = first.sum(axis=1) + second.sum(axis=1)
+    phases = play(trial, BALL.bandit, 1)
+    spent = sum(rewards.rounds for rewards in phases)
     over = 1 if strategy == Oracle(rounding="ceil") else 0
-    lost = 2 if getattr(strategy, "rounding", "") == "floor" else 0
+    # Rounding down loses less than one pull a support point: two in the plane, three for A and D.
+    lost = 3 if getattr(strategy, "rounding", "") == "floor" else 0
     assert np.all(spent <= 81 + over)
     assert np.all(spent >= 81 - lost)
-    if isinstance(strategy, SPEED):
-        gamma = 25 if strategy.exploration_rounds == 25 else 9
-        assert np.all(first.sum(axis=1) == gamma)
+    if isinstance(strategy, ExploreThenCommit):
+        assert np.all(phases[0].rounds == strategy.exploration_length(81))
+        explored = sum(rewards.rounds for rewards in phases[:-1])
+        assert np.all(explored <= 40)
+        assert len(phases) == (3 if strategy.tuned else 2)
     else:
-        assert not second.any()
+        assert len(phases) == 1
 
 
 @every_strategy
 def test_rewards_of_other_pulls_are_refused(strategy: Strategy) -> None:
     rng = np.random.default_rng(9)
     trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
+    tell = trial.estimate if trial.committed else trial.next_counts
     first = trial.first_counts()
     more, moved = first.copy(), np.roll(first, 1)
     more[0] += 1
-    for counts in (more, moved, np.zeros(5, dtype=int), np.stack([first, first])):
+    wrong = [more, np.zeros(5, dtype=int), np.stack([first, first])]
+    for counts in (*wrong, moved) if np.any(moved != first) else wrong:
         with pytest.raises(ValueError, match=rf"rewards.*\({first.sum()} in all\).*got"):
-            trial.next_counts(BALL.bandit.pull(counts, rng))
+            tell(BALL.bandit.pull(counts, rng))
     with pytest.raises(ValueError, match=re.escape("of shape (4,)")):
-        trial.next_counts(Rewards.none((4,)))
+        tell(Rewards.none((4,)))
+    with pytest.raises(TypeError, match=r"rewards.*expected Rewards.*from_log"):
+        tell([1.0, 2.0])
     # A refused telling leaves the trial as it was.
     assert finish(trial, BALL.bandit, 10).value.shape == ()
 
 
-@every_strategy
-def test_estimates_before_the_first_rewards_are_refused(strategy: Strategy) -> None:
+@pytest.mark.parametrize("strategy", EXPLORING, ids=repr)
+def test_nothing_is_known_before_exploration_is_told(strategy: ExploreThenCommit) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
+    assert not trial.committed
     with pytest.raises(RuntimeError, match="next_counts first"):
         trial.estimate(Rewards.none((5,)))
-    if isinstance(strategy, SPEED):
-        for question in ("counts", "coefficients"):
-            with pytest.raises(RuntimeError, match=r"SPEED.*next_counts first"):
-                getattr(trial, question)
+    for question in ("counts", "coefficients", "offset", "estimable"):
+        with pytest.raises(RuntimeError, match=rf"{strategy.name}.*next_counts first"):
+            getattr(trial, question)
 
 
-@pytest.mark.parametrize("strategy", [s for s in ALL if isinstance(s, SPEED)], ids=repr)
-def test_commit_rewards_of_other_pulls_are_refused(strategy: SPEED) -> None:
+@pytest.mark.parametrize("strategy", EXPLORING, ids=repr)
+def test_commit_rewards_of_other_pulls_are_refused(strategy: ExploreThenCommit) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
-    rng = np.random.default_rng(11)
-    first = BALL.bandit.pull(trial.first_counts(), rng)
-    second = trial.next_counts(first)
-    for told in (first, BALL.bandit.pull(second + 1, rng), Rewards.none((5,))):
+    phases = play(trial, BALL.bandit, 11)
+    for told in (phases[0], BALL.bandit.pull(trial.counts + 1, np.random.default_rng(1))):
         with pytest.raises(ValueError, match=r"rewards.*must equal the pulls"):
             trial.estimate(told)
 
 
-@pytest.mark.parametrize("strategy", WITH_VARIANCES, ids=repr)
-def test_rewards_that_were_not_asked_for_are_refused(strategy: Strategy) -> None:
+@every_strategy
+def test_a_committed_trial_asks_for_no_more(strategy: Strategy) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
-    first = BALL.bandit.pull(trial.first_counts(), np.random.default_rng(12))
-    assert not trial.next_counts(first).any()
-    with pytest.raises(ValueError, match="rewards"):
-        trial.estimate(first)
+    last = play(trial, BALL.bandit, 12)[-1]
+    with pytest.raises(RuntimeError, match=r"next_counts.*asked for all its pulls.*estimate"):
+        trial.next_counts(last)
+    # The refusal leaves the trial as it was, and asking twice is harmless.
+    assert float(trial.estimate(last).value) == float(trial.estimate(last).value)
+
+
+@pytest.mark.parametrize("strategy", FIXED, ids=repr)
+def test_all_pulls_of_a_fixed_design_come_at_once(strategy: Strategy) -> None:
+    trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
+    assert trial.committed
+    assert trial.counts.tolist() == trial.first_counts().tolist()
+
+
+@every_strategy
+def test_the_estimate_is_the_declared_combination_of_the_last_rewards(strategy: Strategy) -> None:
+    """Whatever the strategy: value = offset + coefficients times the mean rewards."""
+    trial = begin(strategy, ROTATED, BALL.policy, 90, 13, replications=20)
+    last = play(trial, ROTATED, 14)[-1]
+    result = trial.estimate(last)
+    combined = trial.offset + np.sum(trial.coefficients * last.means, axis=-1)
+    assert combined == pytest.approx(result.value, rel=1e-9, abs=1e-12)
+    assert np.any(trial.offset != 0) == getattr(strategy, "keep_exploration", False)
+    assert trial.estimable.tolist() == result.estimable.tolist()
+
+
+@every_strategy
+def test_coefficients_that_are_called_conditional_do_not_see_the_last_rewards(
+    strategy: Strategy,
+) -> None:
+    """The same past with other last rewards: the same coefficients, unless declared otherwise."""
+    seen = []
+    for seed in (15, 16):
+        trial = begin(strategy, ROTATED, BALL.policy, 90, 13)
+        rng = np.random.default_rng(14)
+        rewards = ROTATED.pull(trial.first_counts(), rng)
+        while not trial.committed:
+            rewards = ROTATED.pull(trial.next_counts(rewards), rng)
+        trial.estimate(ROTATED.pull(trial.counts, np.random.default_rng(seed)))
+        seen.append(trial.coefficients)
+    assert np.array_equal(*seen) == strategy.conditional
 
 
 @pytest.mark.parametrize("strategy", [SPEED(), OnPolicy()], ids=repr)
@@ -134,14 +177,14 @@ def test_pulls_can_be_counted_down_by_the_experimenter(strategy: Strategy) -> No
     rewards = BALL.bandit.pull(asked.copy(), np.random.default_rng(13))
     while asked.flags.writeable and asked.any():
         asked[np.argmax(asked)] -= 1
-    trial.next_counts(rewards)
+    (trial.estimate if trial.committed else trial.next_counts)(rewards)
 
 
 # --- who knows what -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strategy", [s for s in ALL if isinstance(s, SPEED)], ids=repr)
-def test_speed_does_not_see_the_variances(strategy: SPEED) -> None:
+@pytest.mark.parametrize("strategy", [s for s in ALL if not s.knows_variances], ids=repr)
+def test_who_must_not_know_the_variances_does_not_see_them(strategy: Strategy) -> None:
     """Right ones, wrong ones, nonsense or none: the same run."""
     results = []
     for told in (BALL.bandit.variances, [9.0, 0.01, 3.0, 1.0, 1.0], [-1.0], None):

@@ -1,0 +1,30 @@
+"""Strategies that decide what to pull.
+
+Three follow a design that is known at the start (`speedlib.strategies.fixed`): Oracle, On-policy,
+Uniform. The others explore, estimate the variances and commit
+(`speedlib.strategies.explore_commit`): SPEED and the A-, D- and G-optimal ones, which differ in the
+criterion alone (`speedlib.strategies.plugin`), and a per-arm strategy that ignores the linear
+structure (`speedlib.strategies.per_arm`). How to run one, in a simulation or in a live experiment,
+is told in `speedlib.trials`.
+"""
+
+from speedlib.strategies.explore_commit import ExploreThenCommit, ExploreThenCommitTrial
+from speedlib.strategies.fixed import FixedDesign, FixedTrial, OnPolicy, Oracle, Uniform
+from speedlib.strategies.per_arm import PerArm
+from speedlib.strategies.plugin import SPEED, AOptimal, DOptimal, GOptimal, PlugIn
+
+__all__ = [
+    "SPEED",
+    "AOptimal",
+    "DOptimal",
+    "ExploreThenCommit",
+    "ExploreThenCommitTrial",
+    "FixedDesign",
+    "FixedTrial",
+    "GOptimal",
+    "OnPolicy",
+    "Oracle",
+    "PerArm",
+    "PlugIn",
+    "Uniform",
+]

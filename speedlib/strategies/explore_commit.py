@@ -1,0 +1,238 @@
+"""Explore, learn the variances, commit: what every strategy without their knowledge shares."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from speedlib.checks import (
+    Counts,
+    Flags,
+    Floats,
+    check_choice,
+    check_flag,
+    check_share,
+    frozen,
+)
+from speedlib.covariance import CovarianceEstimate
+from speedlib.estimators import ValueEstimate, combine, is_estimable, value_coefficients
+from speedlib.exploration import (
+    SAMPLINGS,
+    check_exploration_length,
+    exploration_counts,
+    exploration_length,
+)
+from speedlib.rewards import Rewards
+from speedlib.rounding import ROUNDINGS, round_design
+from speedlib.trials import Setting, Strategy, Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreThenCommit(Strategy):
+    r"""Explore for :math:`\Gamma` rounds, then commit the remaining :math:`n-\Gamma` to a design.
+
+    Parameters
+    ----------
+    exploration_rounds : int or str
+        :math:`\Gamma`, at least 1 and less than n. ``"sqrt"`` is the paper's
+        :math:`\lfloor\sqrt n\rfloor`; ``"2*n^0.4"`` is a multiple of a power of n; for ``"tuned"``
+        see `ExploreThenCommitTrial`.
+    exploration_sampling : {"random", "balanced"}
+        Whether exploration draws its actions or apportions them.
+    variance_floor : float
+        Estimated variances are raised to at least this share of their scale: the mean squared
+        residual. The paper has no such floor; its estimate can be negative, and then names no
+        design.
+    rounding : {"floor", "ceil", "efficient"}
+        From the design to whole pulls; Algorithm 1 rounds down.
+    keep_exploration : bool
+        Whether exploration rewards enter the final estimate, too. The paper drops them. With them
+        the weights depend on rewards that they weight: the estimate is biased given exploration.
+    """
+
+    exploration_rounds: int | str = "sqrt"
+    exploration_sampling: str = "random"
+    variance_floor: float = 0.01
+    rounding: str = "floor"
+    keep_exploration: bool = False
+
+    def __post_init__(self) -> None:
+        check_exploration_length(self.exploration_rounds)
+        check_choice("exploration_sampling", self.exploration_sampling, SAMPLINGS)
+        check_share("variance_floor", self.variance_floor)
+        check_choice("rounding", self.rounding, ROUNDINGS)
+        check_flag("keep_exploration", self.keep_exploration)
+
+    @property
+    def tuned(self) -> bool:
+        """Whether the data choose the length of exploration."""
+        return self.exploration_rounds == "tuned"
+
+    def exploration_length(self, rounds: int) -> int:
+        r"""Return :math:`\Gamma` for a budget of n rounds (of the pilot, if it is tuned)."""
+        if self.tuned:
+            length = max(1, math.isqrt(rounds) // 2)
+        else:
+            length = exploration_length(self.exploration_rounds, rounds)
+        if length >= rounds:
+            raise ValueError(
+                f"rounds: {self.name} explores for {length} rounds and must have more than that "
+                f"as its budget; got {rounds}"
+            )
+        return length
+
+    @abstractmethod
+    def exploration_weights(self, setting: Setting) -> Floats:
+        """Return the exploration design, shape (..., A)."""
+
+    @abstractmethod
+    def learn(self, rewards: Rewards, setting: Setting) -> tuple[Floats, CovarianceEstimate | None]:
+        """Return positive variances, shape (..., A), and the covariance estimate behind them."""
+
+    @abstractmethod
+    def commit_weights(self, variances: Floats, setting: Setting) -> Floats:
+        """Return the design to commit to, shape (..., A), for estimated variances."""
+
+    def combination(self, counts: Counts, variances: Floats, setting: Setting) -> Floats:
+        """Return the coefficients of mean rewards in the estimate: weighted least squares."""
+        return value_coefficients(counts, setting.features, variances, setting.direction)
+
+    def best_length(
+        self, variances: Floats, commit: Floats, exploration: Floats, setting: Setting
+    ) -> Floats:
+        """Return the exploration length that the estimated variances recommend, shape (...,)."""
+        raise NotImplementedError(f"{self.name} does not tune its exploration")
+
+    def _trial(self, setting: Setting) -> Trial:
+        return ExploreThenCommitTrial(setting, self)
+
+
+class ExploreThenCommitTrial(Trial):
+    r"""A trial that explores, learns and commits.
+
+    If exploration is tuned, a pilot of :math:`\lfloor\sqrt n\rfloor/2` rounds gives a first
+    estimate of the variances and with it one of the best length
+    :math:`\Gamma_* = \sqrt{v\,n}` (`speedlib.asymptotics.estimation_cost`). Exploration then goes
+    on to that length, but not beyond half of the budget, and the variances are learnt from all of
+    it.
+
+    Attributes
+    ----------
+    explored : Rewards
+        All exploration rewards told so far.
+    variances : array, shape (..., A), or None
+        Variances learnt from them: what the design and the weights rest on.
+    covariance : CovarianceEstimate or None
+        The estimate behind the variances, of a strategy that makes one.
+    """
+
+    def __init__(self, setting: Setting, strategy: ExploreThenCommit) -> None:
+        super().__init__(setting)
+        self.strategy = strategy
+        self.explored = Rewards.none(setting.shape)
+        self.variances: Floats | None = None
+        self.covariance: CovarianceEstimate | None = None
+        self._phase = "pilot" if strategy.tuned else "exploration"
+        length = strategy.exploration_length(setting.rounds)
+        self._design = strategy.exploration_weights(setting)
+        self._asked = frozen(
+            exploration_counts(self._design, length, setting.rng, strategy.exploration_sampling)
+        )
+
+    def first_counts(self) -> Counts:
+        """Return the exploration pulls (of the pilot, if there is one), shape (..., A)."""
+        if self.variances is not None:
+            raise RuntimeError("first_counts: the trial has been told its first rewards already")
+        return self._asked
+
+    @property
+    def committed(self) -> bool:
+        """Whether exploration is over."""
+        return self._phase == "commitment"
+
+    def next_counts(self, rewards: Rewards) -> Counts:
+        """Learn the variances from exploration; return the pulls of the next phase."""
+        if self.committed:
+            raise RuntimeError(
+                f"next_counts: {self.strategy.name} has asked for all its pulls; go on to estimate"
+            )
+        setting, strategy = self.setting, self.strategy
+        self.explored = self.explored + self._expect(rewards, self._asked)
+        self.variances, self.covariance = strategy.learn(self.explored, setting)
+        design = strategy.commit_weights(self.variances, setting)
+        if self._phase == "pilot":
+            self._asked, self._phase = frozen(self._more_exploration(design)), "exploration"
+        else:
+            self._asked, self._phase = frozen(self._commitment(design)), "commitment"
+        return self._asked
+
+    def _more_exploration(self, commit: Floats) -> Counts:
+        """Return the pulls that take the pilot to the recommended length."""
+        setting, strategy = self.setting, self.strategy
+        assert self.variances is not None
+        best = strategy.best_length(self.variances, commit, self._design, setting)
+        pilot = self.explored.rounds
+        length = np.clip(np.ceil(best), pilot, np.maximum(pilot, setting.rounds // 2))
+        return exploration_counts(
+            np.broadcast_to(self._design, setting.shape),
+            (length - pilot).astype(np.int64),
+            setting.rng,
+            strategy.exploration_sampling,
+        )
+
+    def _commitment(self, design: Floats) -> Counts:
+        """Return the pulls of the commit phase and fix how the value will be estimated."""
+        setting, strategy = self.setting, self.strategy
+        assert self.variances is not None
+        left = setting.rounds - self.explored.rounds
+        counts = round_design(np.broadcast_to(design, setting.shape), left, strategy.rounding)
+        kept = self.explored.counts if strategy.keep_exploration else np.zeros_like(counts)
+        pooled = counts + kept
+        self._combination = strategy.combination(pooled, self.variances, setting)
+        fresh = counts / np.maximum(pooled, 1)
+        self._coefficients = self._combination * fresh
+        old = self._combination * np.where(pooled > 0, 1.0 - fresh, 0.0) * self.explored.means
+        self._offset = np.asarray(old.sum(axis=-1))
+        return counts
+
+    def estimate(self, rewards: Rewards) -> ValueEstimate:
+        """Estimate the value from the commit phase, or from both."""
+        used = self._expect(rewards, self.counts)
+        if self.strategy.keep_exploration:
+            used = self.explored + used
+        setting = self.setting
+        assert self.variances is not None
+        return combine(self._combination, used, setting.features, setting.direction, self.variances)
+
+    @property
+    def counts(self) -> Counts:
+        """Pulls of the commit phase, shape (..., A)."""
+        self._check_committed()
+        return self._asked
+
+    @property
+    def coefficients(self) -> Floats:
+        """Coefficients of the commit phase's mean rewards, shape (..., A)."""
+        self._check_committed()
+        return self._coefficients
+
+    @property
+    def offset(self) -> Floats:
+        """What kept exploration rewards contribute to the estimate, shape (...,)."""
+        self._check_committed()
+        return self._offset
+
+    @property
+    def estimable(self) -> Flags:
+        """Whether all pulls that are used determine the value, shape (...,)."""
+        self._check_committed()
+        return is_estimable(self._combination, self.setting.features, self.setting.direction)
+
+    def _check_committed(self) -> None:
+        if not self.committed:
+            raise RuntimeError(
+                f"{self.strategy.name}: tell the trial its exploration rewards by next_counts first"
+            )

@@ -1,0 +1,225 @@
+"""Plug-in strategies: commit to what a criterion calls optimal for the estimated variances."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from speedlib.checks import Floats, check_choice, check_flag, check_share
+from speedlib.covariance import (
+    COVARIANCE_ESTIMATES,
+    CovarianceEstimate,
+    estimate_covariance,
+)
+from speedlib.designs import optimal_design
+from speedlib.exploration import EXPLORATIONS, exploration_design
+from speedlib.rewards import Rewards
+from speedlib.solvers.batch import pe_designs
+
+try:  # TEMPORARY
+    from speedlib.asymptotics import best_exploration_length, estimation_cost
+except ImportError:
+    pass
+try:
+    from speedlib.solvers.batch_smooth import smooth_designs
+except ImportError:
+    pass
+from speedlib.strategies.explore_commit import ExploreThenCommit
+from speedlib.trials import Setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlugIn(ExploreThenCommit):
+    r"""Explore, estimate :math:`\Sigma_*`, and commit to a design for the estimated variances.
+
+    All plug-in strategies share exploration, estimation and commitment and differ in the design.
+    One of one's own is a subclass with a `default_name` and a method `designs`.
+
+    Parameters
+    ----------
+    exploration : {"pca", "uniform", "identifiable"}
+        Exploration design; see `speedlib.exploration.exploration_design`.
+    covariance : {"lstsq", "psd", "ridge"}
+        Covariance estimate; see `speedlib.covariance.estimate_covariance`.
+    ridge : float
+        Penalty of ``"ridge"``, without a unit; the others do not use it.
+    reweighted : bool
+        Whether a second regression weights the squared residuals by the first one's variances.
+    tolerance : float
+        Efficiency that the design may miss: the paper's approximate oracle.
+    exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
+        See `ExploreThenCommit`. ``exploration_rounds="tuned"`` needs an exploration that
+        determines the variances and is not offered for ``"pca"``.
+    """
+
+    exploration: str = "pca"
+    covariance: str = "lstsq"
+    ridge: float = 0.01
+    reweighted: bool = False
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("exploration", self.exploration, EXPLORATIONS)
+        check_choice("covariance", self.covariance, COVARIANCE_ESTIMATES)
+        check_share("ridge", self.ridge)
+        check_flag("reweighted", self.reweighted)
+        check_share("tolerance", self.tolerance)
+        if self.tuned and self.exploration == "pca":
+            raise ValueError(
+                'exploration_rounds: "tuned" weighs what exploration costs against what it '
+                'determines, and "pca" does not determine the variances; '
+                'use exploration="identifiable" or "uniform"'
+            )
+
+    @abstractmethod
+    def designs(self, variances: Floats, setting: Setting) -> Floats:
+        """Return the designs, shape (R, A), for R rows of estimated variances, shape (R, A)."""
+
+    def exploration_weights(self, setting: Setting) -> Floats:
+        """Return the exploration design, shape (..., A)."""
+        return exploration_design(
+            self.exploration, setting.features, setting.rng, setting.replications
+        )
+
+    def learn(self, rewards: Rewards, setting: Setting) -> tuple[Floats, CovarianceEstimate]:
+        """Estimate the covariance and floor the variances that it gives."""
+        estimate = estimate_covariance(
+            rewards,
+            setting.features,
+            self.covariance,
+            **(
+                {}
+                if not self.reweighted and self.covariance != "ridge"
+                else dict(ridge=self.ridge, reweighted=self.reweighted)
+            ),
+        )
+        return estimate.floored(self.variance_floor), estimate
+
+    def commit_weights(self, variances: Floats, setting: Setting) -> Floats:
+        """Return the designs in the shape of the variances."""
+        rows = variances.reshape(-1, variances.shape[-1])
+        return self.designs(rows, setting).reshape(variances.shape)
+
+    def best_length(
+        self, variances: Floats, commit: Floats, exploration: Floats, setting: Setting
+    ) -> Floats:
+        r"""Return :math:`\Gamma_* = \sqrt{v\,n}` of the PE-optimal design for these variances."""
+        rows = variances.reshape(-1, variances.shape[-1])
+        commit = pe_designs(setting.features, rows, setting.direction).weights
+        cost = estimation_cost(
+            setting.features, variances, commit.reshape(variances.shape), exploration
+        )
+        return np.asarray(best_exploration_length(cost, setting.rounds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SPEED(PlugIn):
+    r"""Structured policy evaluation experimental design (Algorithm 1 of the paper).
+
+    Explore for :math:`\Gamma` rounds, estimate :math:`\Sigma_*` from squared residuals, pull the
+    remaining :math:`n-\Gamma` rounds by the PE-optimal design for the estimated variances, and
+    estimate the value by weighted least squares from those rounds alone, weighting by the
+    estimated variances.
+
+    Parameters
+    ----------
+    exploration, covariance, ridge, reweighted, tolerance
+        See `PlugIn`.
+    exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
+        See `ExploreThenCommit`.
+
+    Notes
+    -----
+    The defaults are the printed algorithm, with the readings named in
+    `speedlib.exploration.pca_directions` and `speedlib.covariance.estimate_covariance`. As printed
+    it explores d actions, which do not determine the d(d+1)/2 entries of :math:`\Sigma_*`: standard
+    errors then rest on variances that need not approach the true ones, and intervals miss their
+    nominal coverage however large n is. With ``exploration="identifiable"`` or ``"uniform"`` they
+    attain it.
+
+    Examples
+    --------
+    >>> from speedlib import Rewards, unit_ball
+    >>> ball = unit_ball()
+    >>> strategy = SPEED(exploration="identifiable", covariance="psd")
+    >>> trial = strategy.begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+    >>> rng = np.random.default_rng(2)
+    >>> rewards = ball.bandit.pull(trial.first_counts(), rng)
+    >>> while not trial.committed:
+    ...     rewards = ball.bandit.pull(trial.next_counts(rewards), rng)
+    >>> bool(trial.estimate(rewards).estimable)
+    True
+    """
+
+    default_name: ClassVar[str] = "SPEED"
+
+    def designs(self, variances: Floats, setting: Setting) -> Floats:
+        """Return PE-optimal designs."""
+        return pe_designs(setting.features, variances, setting.direction).weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class AOptimal(PlugIn):
+    r"""Commit to the design that minimises :math:`\mathrm{Tr}\,A(b)^{-1}`.
+
+    Parameters
+    ----------
+    exploration, covariance, ridge, reweighted, tolerance
+        See `PlugIn`.
+    exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
+        See `ExploreThenCommit`.
+    """
+
+    default_name: ClassVar[str] = "A-optimal"
+
+    def designs(self, variances: Floats, setting: Setting) -> Floats:
+        """Return A-optimal designs."""
+        return smooth_designs(setting.features, variances, "A", tolerance=self.tolerance).weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class DOptimal(PlugIn):
+    r"""Commit to the design that maximises :math:`\det A(b)`.
+
+    Parameters
+    ----------
+    exploration, covariance, ridge, reweighted, tolerance
+        See `PlugIn`.
+    exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
+        See `ExploreThenCommit`.
+    """
+
+    default_name: ClassVar[str] = "D-optimal"
+
+    def designs(self, variances: Floats, setting: Setting) -> Floats:
+        """Return D-optimal designs."""
+        return smooth_designs(setting.features, variances, "D", tolerance=self.tolerance).weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class GOptimal(PlugIn):
+    r"""Commit to the homoscedastic G-optimal design, as the paper understands G-optimality.
+
+    It minimises :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances: whatever exploration
+    finds, the design is the same. The estimate is weighted by the estimated variances, as for the
+    other plug-in strategies.
+
+    Parameters
+    ----------
+    exploration, covariance, ridge, reweighted, tolerance
+        See `PlugIn`.
+    exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
+        See `ExploreThenCommit`.
+    """
+
+    default_name: ClassVar[str] = "G-optimal"
+
+    def designs(self, variances: Floats, setting: Setting) -> Floats:
+        """Return the G-optimal design once for each row."""
+        ones = np.ones(len(setting.features))
+        design = optimal_design(setting.features, ones, "G", tolerance=self.tolerance)
+        return np.broadcast_to(design.weights, variances.shape)
