@@ -41,6 +41,12 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
         "zorder": 4,
     },
     "SPEED-uniform": {"color": "#a04700", "marker": "p", "linestyle": (0, (2, 1)), "zorder": 4},
+    "SPEED-identifiable": {
+        "color": "#e69f00",
+        "marker": "h",
+        "linestyle": (0, (6, 1.5, 1.5, 1.5)),
+        "zorder": 4,
+    },
     "On-policy": {"color": "#0072b2", "marker": "s", "linestyle": "-"},
     "On-policy OLS": {
         "color": "#0072b2",
