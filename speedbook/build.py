@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from speedbook.cache import Cache, Run, run_key, shared_key
 from speedbook.claims import Registry, load_registry
 from speedbook.execution import Finished, Job, execute_all, kernel_environment
-from speedbook.ledger import LEDGER, derive_ledger, ledger_text
+from speedbook.ledger import LEDGER, built_ledger, derive_ledger, ledger_text
 from speedbook.lint import output_problems, source_problems
 from speedbook.notebooks import (
     evidence,
@@ -26,12 +26,16 @@ from speedbook.notebooks import (
     read_notebook,
     serialise,
     with_outputs,
+    with_run_time,
     write_notebook,
 )
+from speedbook.pages import page_problems
 from speedbook.paths import mirror, write_if_changed
 from speedbook.pictures import pictures
 from speedbook.press import PressError, press, stage
 from speedbook.progress import Reporter
+from speedbook.prose import prose_problems
+from speedbook.provenance import build_facts
 
 Notebooks = dict[str, NotebookNode]
 
@@ -66,9 +70,11 @@ def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -
     try:
         registry = load_registry(root)
         sources = _read_sources(root)
-        executed = _execute(root, sources, registry, workers, reporter)
-        ledger = ledger_text(derive_ledger(registry, executed))
-        write_if_changed(build / "ledger.json", ledger)
+        runs = _execute(root, sources, registry, workers, reporter)
+        executed = {name: run.notebook for name, run in runs.items()}
+        seconds = {name: run.seconds for name, run in runs.items()}
+        derived = built_ledger(derive_ledger(registry, executed), seconds, build_facts(root))
+        write_if_changed(build / "ledger.json", ledger := ledger_text(derived))
         stale = [name for name in executed if evidence(executed[name]) != evidence(sources[name])]
         if refresh:
             committed = sources | {name: executed[name] for name in stale}
@@ -78,7 +84,7 @@ def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -
                 "Committed outputs differ from this run; `make refresh` renews them: "
                 + ", ".join(stale)
             )
-        texts = {name: serialise(notebook) for name, notebook in executed.items()}
+        texts = {name: with_run_time(run.notebook, run.seconds) for name, run in runs.items()}
         stage(root, build / "stage", texts | pictures(root, executed) | {LEDGER: ledger})
         with reporter.busy("Pressing the book"):
             environment = kernel_environment(root, build / "figures")
@@ -126,7 +132,9 @@ def _read_sources(root: Path) -> Notebooks:
     _stop_for(
         f"{name}: {problem}"
         for name, notebook in sources.items()
-        for problem in source_problems(notebook)
+        for problem in (
+            source_problems(notebook) or page_problems(notebook) + prose_problems(name, notebook)
+        )
     )
     return sources
 
@@ -138,7 +146,7 @@ def _stop_for(problems: Iterator[str]) -> None:
 
 def _execute(
     root: Path, sources: Notebooks, registry: Registry, workers: int, reporter: Reporter
-) -> Notebooks:
+) -> dict[str, Run]:
     """Return each notebook executed, from the cache where nothing it depends on has changed."""
     build = root / "_build"
     cache, shared = Cache(build / "cache"), shared_key(root)
@@ -168,7 +176,7 @@ def _execute(
         f"Notebooks: {len(sources) - len(cached)} executed, "
         f"{len(cached)} unchanged since an earlier run."
     )
-    return executed
+    return {name: Run(notebook, runs[name].seconds) for name, notebook in executed.items()}
 
 
 def _run_all(root: Path, names: list[str], workers: int, reporter: Reporter) -> Iterator[Finished]:

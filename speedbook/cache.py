@@ -25,8 +25,8 @@ PACKAGE = Path(__file__).parent
 #: Modules of the press, which no notebook imports. All others count as evidence, so that a new one
 #: is never forgotten.
 PRESS = frozenset(
-    "__main__ build cache cli execution ledger lint notebooks parameters pictures press progress "
-    "render sphinx_ext".split()
+    "__main__ build cache cli execution ledger lint notebooks pages parameters pictures press "
+    "progress prose provenance render sphinx_ext sphinx_tables".split()
 )
 #: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
 KEPT_RUNS = 5
@@ -52,6 +52,14 @@ def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str
 def press_key(root: Path, staged: Path) -> str:
     """Return the digest of what the pages depend on: the API page reads our sources."""
     return files_key({**files_below(staged), **_library_sources(root), **_package_sources()})
+
+
+def appearance_key(book: Path) -> str:
+    """Return the digest of what all pages depend on and Sphinx knows nothing of.
+
+    That is our code and, since pages name them with their checksums, styles and scripts.
+    """
+    return files_key({**files_below(book / "book" / "_static"), **_package_sources()})
 
 
 def files_key(files: Mapping[str, Path]) -> str:

@@ -1,7 +1,8 @@
 """The ledger: every claim, what was found, and the verdict, derived from notebook outputs.
 
 ``book/ledger.json`` comes from the committed notebooks and holds nothing that changes from run to
-run; ``_build/ledger.json`` comes from the notebooks that the build executed.
+run; ``_build/ledger.json`` comes from the notebooks that the build executed, and also says how long
+they ran, at which commit, with which packages and data.
 """
 
 from __future__ import annotations
@@ -114,6 +115,27 @@ def _row(claim: Claim, entry: dict[str, Any] | None) -> dict[str, Any]:
         return {**row, "verdict": str(Verdict.NOT_TESTABLE)}
     found = {key: entry[key] for key in FOUND}
     return {**row, "verdict": str(claim.verdict(*entry["interval"])), **found}
+
+
+def built_ledger(
+    ledger: dict[str, Any], seconds: Mapping[str, float], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the ledger with what is true of one build only, and is never committed.
+
+    Parameters
+    ----------
+    ledger : dict
+        As derived.
+    seconds : mapping
+        How long each notebook ran.
+    facts : mapping
+        What all rows share, see `speedbook.provenance.build_facts`.
+    """
+    rows = {
+        claim: {**row, "seconds": seconds[row["notebook"]]}
+        for claim, row in ledger["claims"].items()
+    }
+    return {"claims": rows, "build": dict(facts)}
 
 
 def ledger_text(ledger: dict[str, Any]) -> str:

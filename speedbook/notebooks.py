@@ -36,10 +36,12 @@ LANGUAGE = {
     "nbconvert_exporter": "python",
     "pygments_lexer": "ipython3",
 }
-#: What tools leave in the metadata of notebooks and cells.
+#: The seconds that a run took, in the metadata of a notebook that the press stages.
+RUN_TIME = "run_seconds"
+#: What tools, the press among them, leave in the metadata of notebooks and cells.
 TOOL_STATE = frozenset(
     "papermill execution ExecuteTime collapsed scrolled widgets vscode pycharm colab toc".split()
-)
+) | {RUN_TIME}
 #: Cells that papermill puts in.
 FOREIGN_TAGS = frozenset({"injected-parameters", "papermill-error-cell-tag"})
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -77,6 +79,16 @@ def write_notebook(path: Path, notebook: NotebookNode) -> bool:
 def serialise(notebook: NotebookNode) -> str:
     """Return the text of the normalised notebook: keys sorted, one newline at the end."""
     return str(V4.writes(normalise(notebook))) + "\n"
+
+
+def with_run_time(notebook: NotebookNode, seconds: float) -> str:
+    """Return the text of a notebook to be pressed, which knows how long its run took.
+
+    No committed notebook does: to normalise drops the time.
+    """
+    timed = normalise(notebook)
+    timed.metadata[RUN_TIME] = seconds
+    return str(V4.writes(timed)) + "\n"
 
 
 def evidence(notebook: NotebookNode) -> str:

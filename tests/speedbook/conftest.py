@@ -13,12 +13,17 @@ import yaml
 
 from speedbook.notebooks import KERNELSPEC, LANGUAGE
 
+TITLE = "# A page\n\n*You will see* a number. *You need* nothing."
 PARAMETERS = "x: int = 3  # a number [1 .. 9]"
 CONFIG = {
     "title": "Tiny",
     "only_build_toc_files": True,
     "execute": {"execute_notebooks": "off"},
-    "sphinx": {"extra_extensions": ["speedbook.sphinx_ext"]},
+    "sphinx": {
+        "extra_extensions": ["speedbook.sphinx_ext"],
+        "config": {"html_static_path": ["book/_static"], "html_css_files": ["style.css"]},
+    },
+    "parse": {"myst_enable_extensions": ["colon_fence", "deflist", "dollarmath"]},
 }
 CLAIM = {
     "id": "prop-1",
@@ -35,7 +40,7 @@ RECORD = "from speedbook import record\nrecord('prop-1', 1.001, (0.99, 1.01), se
 
 def tiny_notebook(*cells: str, parameters: str | None = PARAMETERS) -> Any:
     """Return a notebook, unexecuted: a title, the parameters cell, and the code cells given."""
-    built = [nbformat.v4.new_markdown_cell("# A page")]
+    built = [nbformat.v4.new_markdown_cell(TITLE)]
     if parameters is not None:
         built.append(nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}))
     built += [nbformat.v4.new_code_cell(source) for source in cells]
@@ -88,6 +93,7 @@ def make(folder: Path) -> TinyBook:
     book.toc("notebooks/figures/fig", "notebooks/claims/prop-1", "book/ledger")
     book.write("book/index.md", INDEX)
     book.write("book/ledger.md", "# Ledger\n\n```{ledger-table}\n```\n")
+    book.write("book/_static/style.css", "p { color: black; }\n")
     book.write("speedlib/__init__.py", "ANSWER = 1\n")
     book.write("data/set.csv", "a,b\n1,2\n")
     book.claims([CLAIM])

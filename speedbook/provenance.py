@@ -1,0 +1,87 @@
+"""Where results come from: the commit, the environment and the data, each in a few characters.
+
+All of it belongs to a build or a run, and never into a committed file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+from collections.abc import Mapping
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+from speedbook.paths import files_below
+
+#: Characters of a digest that are enough to tell two apart.
+SHORT = 12
+
+
+def build_facts(root: Path) -> dict[str, Any]:
+    """Return what all results of one build share, ready for JSON.
+
+    Parameters
+    ----------
+    root : Path
+        The top folder of the book.
+
+    Returns
+    -------
+    dict
+        ``profile`` (a build runs every notebook at its defaults), ``commit`` (None without git),
+        ``changed`` (whether files differ from the commit), ``python``, and the digests
+        ``environment`` and ``data``.
+    """
+    return {
+        "profile": "defaults",
+        **git_state(root),
+        "python": platform.python_version(),
+        "environment": digest(installed_versions() | {"python": platform.python_version()}),
+        "data": digest(data_digests(root)),
+    }
+
+
+def git_state(root: Path) -> dict[str, Any]:
+    """Return the commit of a checkout, and whether its files differ from it.
+
+    An unpacked archive has no commit, even where the folder lies inside somebody's repository, and
+    nor has a computer without git.
+    """
+    top = _git(root, "rev-parse", "--show-toplevel")
+    commit = _git(root, "rev-parse", "HEAD")
+    if top is None or commit is None or Path(top).resolve() != root.resolve():
+        return {"commit": None, "changed": None}
+    # Without the locks, so that a build does not get into the way of a commit.
+    status = _git(root, "--no-optional-locks", "status", "--porcelain")
+    return {"commit": commit, "changed": bool(status)}
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the version of every distribution that is installed, by its name."""
+    return {found.metadata["Name"].lower(): found.version for found in distributions()}
+
+
+def data_digests(root: Path) -> dict[str, str]:
+    """Return the SHA-256 of every file of the data folder, by its path from the root."""
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for name, path in files_below(root / "data", "data/").items()
+    }
+
+
+def digest(parts: Mapping[str, str]) -> str:
+    """Return one digest for named texts, in whatever order they come."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:SHORT]
