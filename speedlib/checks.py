@@ -138,7 +138,7 @@ def check_rounds(value: Any, minimum: int = 1) -> int:
 
 def check_budgets(rounds: Any, minimum: int = 0) -> Counts:
     """Return one number of rounds, or an array of them with one for each replication."""
-    if np.ndim(rounds) == 0:
+    if not isinstance(rounds, np.ndarray) and np.ndim(rounds) == 0:
         return np.asarray(check_rounds(rounds, minimum))
     array = np.asarray(rounds)
     if array.dtype.kind not in "iu":

@@ -10,7 +10,7 @@ noise variances :math:`\sigma^2(a)` its information matrix is
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,9 +30,11 @@ from speedlib.criteria import (
     information_matrix,
     pe_loss,
     target_direction,
+    value_in_units,
 )
 from speedlib.solvers import elfving
 from speedlib.solvers.exchange import exchange_design
+from speedlib.units import moderate, times_power_of_two
 
 __all__ = [
     "CRITERIA",
@@ -67,7 +69,9 @@ class Design:
     value : float
         PE: :math:`c^\top A(b)^- c = \|u\|_1^2`. A: trace of the inverse information matrix.
         linear: :math:`\mathrm{Tr}(A(b)^{-1} K)`. D: log-determinant of the information matrix
-        (large is good). G: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances.
+        (large is good). G: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances. A value
+        beyond the range of floats is rounded to zero or infinity; weights and efficiency are right
+        whatever the units.
     efficiency_bound : float
         Certified: no design is more efficient than this one by a factor above
         ``1 / efficiency_bound``. One means optimal.
@@ -175,15 +179,13 @@ def optimal_design(
     x = check_features(features)
     v = check_variances(variances, x.shape[0])
     allowed = TOLERANCES[criterion] if tolerance is None else _check_tolerance(tolerance)
-    target = _target(criterion, x, policy, direction, matrix)
-    if criterion == "PE":
-        assert target is not None
-        design = _pe_design(x, v, target)
-    else:
-        design = _smooth_design(x, v, criterion, target, allowed)
-    if not design.efficiency_bound >= 1 - allowed:
-        warnings.warn(_complaint(design, allowed), DesignWarning, stacklevel=2)
-    return design
+    x, v, target, units = moderate(x, v, _target(criterion, x, policy, direction, matrix))
+    design = _optimum(criterion, x, v, target, allowed)
+    return replace(
+        design,
+        value=value_in_units(criterion, design.value, x.shape[1], units),
+        dual=times_power_of_two(design.dual, -units.features if criterion == "G" else units.dual),
+    )
 
 
 def design_efficiency(
@@ -215,24 +217,43 @@ def design_efficiency(
     float
         A number in [0, 1]; 0 for a design that cannot estimate what is asked.
 
+    Warns
+    -----
+    DesignWarning
+        If the best value is not known to the usual tolerance; the bound holds, but may be low.
+
     Examples
     --------
     >>> one_hot = [[1.0, 0.0], [0.0, 1.0]]
     >>> round(design_efficiency([0.5, 0.5], one_hot, [1.0, 4.0], policy=[0.5, 0.5]), 9)
     0.9
     """
+    check_choice("criterion", criterion, CRITERIA)
     x = check_features(features)
     b = check_policy(weights, x.shape[0], name="weights")
-    best = optimal_design(
-        x, variances, criterion, policy=policy, direction=direction, matrix=matrix
-    )
-    target = _target(criterion, x, policy, direction, matrix)
-    value = criterion_value(criterion, b, x, check_variances(variances, x.shape[0]), target)
+    v = check_variances(variances, x.shape[0])
+    x, v, target, _ = moderate(x, v, _target(criterion, x, policy, direction, matrix))
+    best = _optimum(criterion, x, v, target, TOLERANCES[criterion])
+    value = criterion_value(criterion, b, x, v, target)
     if criterion == "D":
         ratio = float(np.exp((value - best.value) / x.shape[1]))
     else:
-        ratio = best.value / value if value > 0 else 1.0
+        ratio = best.value / value if best.value > 0 else 1.0
     return min(1.0, best.efficiency_bound * ratio)
+
+
+def _optimum(
+    criterion: str, x: Floats, v: Floats, target: Floats | None, tolerance: float
+) -> Design:
+    """Solve a problem whose units are moderate; warn the caller's caller if it is not solved."""
+    if criterion == "PE":
+        assert target is not None
+        design = _pe_design(x, v, target)
+    else:
+        design = _smooth_design(x, v, criterion, target, tolerance)
+    if not design.efficiency_bound >= 1 - tolerance:
+        warnings.warn(_complaint(design, tolerance), DesignWarning, stacklevel=3)
+    return design
 
 
 def _pe_design(x: Floats, v: Floats, c: Floats) -> Design:

@@ -19,8 +19,8 @@ from speedlib.checks import (
     check_vector,
     frozen,
 )
-from speedlib.covariance import fit_psd
 from speedlib.estimators import column_scale
+from speedlib.psd import fit_psd
 
 #: Ways to prepare a table of features; see `prepare_table`.
 PREPROCESSINGS = ("raw", "scale", "centre")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib.checks import Flags, Floats, check_features, check_finite
-from speedlib.covariance import quadratic_features
 from speedlib.estimators import column_scale
+from speedlib.quadratic import quadratic_features
 
 #: Singular values of the quadratic design below this share of the largest count as zero.
 RANK_TOLERANCE = 1e-9
@@ -94,7 +94,7 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
 
 
 def quadratic_coordinates(features: Floats) -> Floats:
-    r"""Return the :math:`\operatorname{svec}(x(a)x(a)^\top)` in a basis of their span, shape (A, r)."""
+    """Return the quadratic features in a basis of their span, shape (A, r)."""
     phi = quadratic_features(features / column_scale(features))
     return np.asarray(phi @ _basis(_unit_rows(features)).T)
 

@@ -20,7 +20,7 @@ from speedlib.checks import (
     check_rounds,
 )
 from speedlib.designs import optimal_design, target_direction
-from speedlib.estimators import bias_direction, conditional_variance
+from speedlib.estimators import conditional_variance
 from speedlib.trials import Strategy, Trial
 
 if TYPE_CHECKING:
@@ -209,19 +209,21 @@ def squared_errors(
         variances=bandit.variances,
         replications=replications,
     )
-    first = bandit.pull(trial.first_counts(), rng)
-    second = trial.next_counts(first)
+    counts = trial.first_counts()
+    while not trial.committed:
+        counts = trial.next_counts(bandit.pull(counts, rng))
     c = target_direction(bandit.features, policy)
-    if method == "exact":
+    if method == "exact" and strategy.conditional:
         return conditional_mse(trial, bandit, c), ~trial.estimable
-    result = trial.estimate(bandit.pull(second, rng))
+    result = trial.estimate(bandit.pull(counts, rng))
     return (result.value - c @ bandit.theta) ** 2, ~result.estimable
 
 
 def conditional_mse(trial: Trial, bandit: LinearBandit, direction: Floats) -> Floats:
     """Return the mean squared error given the coefficients and the pulls, shape (...,)."""
     variance = conditional_variance(trial.coefficients, trial.counts, bandit.variances)
-    bias = bias_direction(trial.coefficients, bandit.features, direction) @ bandit.theta
+    mean = trial.offset + trial.coefficients @ bandit.means
+    bias = mean - direction @ bandit.theta
     return np.asarray(variance + bias**2)
 
 

@@ -18,6 +18,7 @@ from speedlib.checks import Floats, check_direction, check_features, check_varia
 from speedlib.solvers.elfving import optimal_vertex, solve
 from speedlib.solvers.frame import Frame, pushed
 from speedlib.solvers.simplex import negligible
+from speedlib.units import moderate, times_power_of_two
 
 __all__ = ["BatchDesigns", "pe_designs"]
 
@@ -45,7 +46,7 @@ class BatchDesigns:
     weights : ndarray, shape (R, A)
         Optimal designs.
     values : ndarray, shape (R,)
-        Optimal values :math:`\|u\|_1^2`.
+        Optimal values :math:`\|u\|_1^2`, zero or infinite beyond the range of floats.
     gaps : ndarray, shape (R,)
         Certified relative gaps between :math:`\|u\|_1` and its lower bound :math:`c^\top y`.
     alone : int
@@ -98,7 +99,7 @@ def pe_designs(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) 
     v = check_variances(variances, x.shape[0], batch=True)
     if v.ndim != 2:
         raise ValueError(f"variances: expected shape (R, {x.shape[0]}); got shape {v.shape}")
-    c = check_direction(direction, x.shape[1])
+    x, v, c, units = moderate(x, v, check_direction(direction, x.shape[1]))
     weights, gaps = np.zeros(v.shape), np.zeros(v.shape[0])
     if not c.any() or v.shape[0] == 0:
         weights[np.arange(v.shape[0]), v.argmin(axis=1)] = 1.0
@@ -113,7 +114,9 @@ def pe_designs(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) 
     for problem in failed:
         single = solve(x, np.sqrt(v[problem]), c)
         weights[problem], lengths[problem], gaps[problem] = single.weights, single.norm, single.gap
-    return BatchDesigns(weights, lengths**2, gaps, failed.size)
+    return BatchDesigns(
+        weights, times_power_of_two(lengths**2, units.value), gaps, failed.size
+    )
 
 
 class _Shared:

@@ -16,7 +16,7 @@ that the whole set is priced only a few times.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from speedlib.checks import Floats, check_direction, check_features, check_variances
 from speedlib.solvers.frame import Frame, pushed
 from speedlib.solvers.simplex import basic_coefficients, shortest_combination
+from speedlib.units import moderate, times_power_of_two
 
 __all__ = ["ElfvingSolution", "elfving", "optimal_vertex", "solve"]
 
@@ -74,6 +75,8 @@ class ElfvingSolution:
         :math:`\|u\|_1`, the square root of the optimal value.
     lower : float
         :math:`c^\top y`, a lower bound on the norm for every design.
+    gap : float
+        Certified relative gap between the norm and its lower bound.
     residual : float
         Largest entry of :math:`|c - \sum_a u_a x(a)/\sigma(a)|` relative to the largest of c, each
         feature measured in units of its largest value.
@@ -89,14 +92,10 @@ class ElfvingSolution:
     dual: Floats
     norm: float
     lower: float
+    gap: float
     residual: float
     pricings: int
     iterations: int
-
-    @property
-    def gap(self) -> float:
-        """Certified relative gap between the norm and its lower bound."""
-        return abs(1 - self.lower / self.norm) if self.norm > 0 else 0.0
 
 
 def elfving(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) -> ElfvingSolution:
@@ -128,12 +127,21 @@ def elfving(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) -> 
     Typically four to six products X y with all actions, and memory for a few vectors of length A.
     """
     x = check_features(features)
-    sigma = np.sqrt(check_variances(variances, x.shape[0]))
-    return solve(x, sigma, check_direction(direction, x.shape[1]))
+    v = check_variances(variances, x.shape[0])
+    x, v, c, units = moderate(x, v, check_direction(direction, x.shape[1]))
+    solution = solve(x, np.sqrt(v), c)
+    size = units.value // 2
+    return replace(
+        solution,
+        coefficients=times_power_of_two(solution.coefficients, size),
+        dual=times_power_of_two(solution.dual, units.dual),
+        norm=float(times_power_of_two(solution.norm, size)),
+        lower=float(times_power_of_two(solution.lower, size)),
+    )
 
 
 def solve(x: Floats, sigma: Floats, c: Floats) -> ElfvingSolution:
-    """Solve Elfving's program for checked features, standard deviations and direction."""
+    """Solve Elfving's program for checked numbers in moderate units."""
     if not c.any():
         return _nothing_to_estimate(x, sigma)
     frame = Frame(x, c)
@@ -247,7 +255,7 @@ def _certified(x: Floats, sigma: Floats, c: Floats, frame: Frame, found: Vertex)
     actions, u = actions[order], u[order]
     missed = np.abs(c - (u / sigma[actions]) @ x[actions]) / frame.scale
     y = found.dual / _prices(x, sigma, found.dual).max()
-    norm = float(np.abs(u).sum())
+    norm, lower = float(np.abs(u).sum()), float(c @ y)
     weights = np.zeros(x.shape[0])
     weights[actions] = np.abs(u) / norm
     return ElfvingSolution(
@@ -256,7 +264,8 @@ def _certified(x: Floats, sigma: Floats, c: Floats, frame: Frame, found: Vertex)
         coefficients=u,
         dual=y,
         norm=norm,
-        lower=float(c @ y),
+        lower=lower,
+        gap=abs(1 - lower / norm),
         residual=float(missed.max() / np.abs(c / frame.scale).max()),
         pricings=found.pricings + 1,
         iterations=found.pivots,
@@ -267,4 +276,5 @@ def _nothing_to_estimate(x: Floats, sigma: Floats) -> ElfvingSolution:
     weights = np.zeros(x.shape[0])
     weights[sigma.argmin()] = 1.0
     none = np.zeros(0, dtype=np.intp)
-    return ElfvingSolution(weights, none, np.zeros(0), np.zeros(x.shape[1]), 0.0, 0.0, 0.0, 0, 0)
+    nowhere = np.zeros(x.shape[1])
+    return ElfvingSolution(weights, none, np.zeros(0), nowhere, 0.0, 0.0, 0.0, 0.0, 0, 0)

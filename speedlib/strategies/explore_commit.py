@@ -100,10 +100,8 @@ class ExploreThenCommit(Strategy):
         """Return the coefficients of mean rewards in the estimate: weighted least squares."""
         return value_coefficients(counts, setting.features, variances, setting.direction)
 
-    def best_length(
-        self, variances: Floats, commit: Floats, exploration: Floats, setting: Setting
-    ) -> Floats:
-        """Return the exploration length that the estimated variances recommend, shape (...,)."""
+    def best_length(self, variances: Floats, exploration: Floats, setting: Setting) -> Floats:
+        """Return the length that estimated variances recommend for a design, shape (...,)."""
         raise NotImplementedError(f"{self.name} does not tune its exploration")
 
     def _trial(self, setting: Setting) -> Trial:
@@ -162,18 +160,17 @@ class ExploreThenCommitTrial(Trial):
         setting, strategy = self.setting, self.strategy
         self.explored = self.explored + self._expect(rewards, self._asked)
         self.variances, self.covariance = strategy.learn(self.explored, setting)
-        design = strategy.commit_weights(self.variances, setting)
         if self._phase == "pilot":
-            self._asked, self._phase = frozen(self._more_exploration(design)), "exploration"
+            counts, self._phase = self._more_exploration(self.variances), "exploration"
         else:
-            self._asked, self._phase = frozen(self._commitment(design)), "commitment"
+            counts, self._phase = self._commitment(self.variances), "commitment"
+        self._asked = frozen(counts)
         return self._asked
 
-    def _more_exploration(self, commit: Floats) -> Counts:
+    def _more_exploration(self, variances: Floats) -> Counts:
         """Return the pulls that take the pilot to the recommended length."""
         setting, strategy = self.setting, self.strategy
-        assert self.variances is not None
-        best = strategy.best_length(self.variances, commit, self._design, setting)
+        best = strategy.best_length(variances, self._design, setting)
         pilot = self.explored.rounds
         length = np.clip(np.ceil(best), pilot, np.maximum(pilot, setting.rounds // 2))
         return exploration_counts(
@@ -183,15 +180,15 @@ class ExploreThenCommitTrial(Trial):
             strategy.exploration_sampling,
         )
 
-    def _commitment(self, design: Floats) -> Counts:
+    def _commitment(self, variances: Floats) -> Counts:
         """Return the pulls of the commit phase and fix how the value will be estimated."""
         setting, strategy = self.setting, self.strategy
-        assert self.variances is not None
+        design = strategy.commit_weights(variances, setting)
         left = setting.rounds - self.explored.rounds
         counts = round_design(np.broadcast_to(design, setting.shape), left, strategy.rounding)
         kept = self.explored.counts if strategy.keep_exploration else np.zeros_like(counts)
         pooled = counts + kept
-        self._combination = strategy.combination(pooled, self.variances, setting)
+        self._combination = strategy.combination(pooled, variances, setting)
         fresh = counts / np.maximum(pooled, 1)
         self._coefficients = self._combination * fresh
         old = self._combination * np.where(pooled > 0, 1.0 - fresh, 0.0) * self.explored.means

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from speedlib.asymptotics import best_exploration_length, estimation_cost
 from speedlib.checks import Floats, check_choice, check_flag, check_share
 from speedlib.covariance import (
     COVARIANCE_ESTIMATES,
@@ -20,10 +21,6 @@ from speedlib.rewards import Rewards
 from speedlib.solvers.batch import pe_designs
 
 try:  # TEMPORARY
-    from speedlib.asymptotics import best_exploration_length, estimation_cost
-except ImportError:
-    pass
-try:
     from speedlib.solvers.batch_smooth import smooth_designs
 except ImportError:
     pass
@@ -91,11 +88,8 @@ class PlugIn(ExploreThenCommit):
             rewards,
             setting.features,
             self.covariance,
-            **(
-                {}
-                if not self.reweighted and self.covariance != "ridge"
-                else dict(ridge=self.ridge, reweighted=self.reweighted)
-            ),
+            ridge=self.ridge,
+            reweighted=self.reweighted,
         )
         return estimate.floored(self.variance_floor), estimate
 
@@ -104,9 +98,7 @@ class PlugIn(ExploreThenCommit):
         rows = variances.reshape(-1, variances.shape[-1])
         return self.designs(rows, setting).reshape(variances.shape)
 
-    def best_length(
-        self, variances: Floats, commit: Floats, exploration: Floats, setting: Setting
-    ) -> Floats:
+    def best_length(self, variances: Floats, exploration: Floats, setting: Setting) -> Floats:
         r"""Return :math:`\Gamma_* = \sqrt{v\,n}` of the PE-optimal design for these variances."""
         rows = variances.reshape(-1, variances.shape[-1])
         commit = pe_designs(setting.features, rows, setting.direction).weights

@@ -35,7 +35,7 @@ ALL = [
     SPEED(covariance="psd", exploration="uniform", exploration_sampling="balanced"),
     SPEED(exploration_rounds=25, rounding="efficient", variance_floor=0.2),
     SPEED(exploration="identifiable", covariance="ridge", exploration_rounds="2*n^0.4"),
-    SPEED(exploration="uniform", covariance="psd", reweighted=True, keep_exploration=True),
+    SPEED(exploration="uniform", reweighted=True, keep_exploration=True),
     SPEED(exploration="uniform", exploration_rounds="tuned"),
     SPEED(
         exploration="identifiable",

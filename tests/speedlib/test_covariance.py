@@ -9,14 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from speedlib.bandit import LinearBandit
-from speedlib.covariance import (
-    CovarianceEstimate,
-    estimate_covariance,
-    fit_psd,
-    quadratic_features,
-    squared_residuals,
-    svec_to_matrix,
-)
+from speedlib.covariance import CovarianceEstimate, estimate_covariance, squared_residuals
+from speedlib.psd import fit_psd
+from speedlib.quadratic import quadratic_features, svec_to_matrix
 from speedlib.rewards import Rewards
 
 from .per_round import covariance, ordinary_least_squares

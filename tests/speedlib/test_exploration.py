@@ -189,7 +189,7 @@ def test_bad_designs_are_refused(
     ("rounds", "sampling", "error", "message"),
     [
         (5, "stratified", ValueError, "exploration_sampling.*'random', 'balanced'.*stratified"),
-        (0, "random", ValueError, "rounds.*at least 1.*0"),
+        (-1, "random", ValueError, "rounds.*at least 0.*-1"),
         (2.5, "random", TypeError, "rounds.*whole number.*2.5"),
     ],
 )

@@ -15,6 +15,7 @@ from speedlib.simulation import MSECurves, mse_curve, squared_errors
 from speedlib.strategies import SPEED, OnPolicy, Oracle
 from speedlib.trials import Strategy
 
+from .cases import finish
 from .per_round import Result, run_on_policy, run_oracle, run_speed
 
 #: A correct program fails a random test with this probability; all seeds were chosen once.
@@ -95,9 +96,7 @@ def test_fast_simulation_has_the_law_of_the_per_round_simulator(case: str) -> No
         variances=bandit.variances,
         replications=1200,
     )
-    rng = np.random.default_rng(4)
-    second = trial.next_counts(bandit.pull(trial.first_counts(), rng))
-    fast = trial.estimate(bandit.pull(second, rng)).value - truth
+    fast = finish(trial, bandit, 4).value - truth
 
     assert stats.ks_2samp(fast.round(9), errors.round(9)).pvalue > ALPHA
     assert_equal_means(fast, errors)
