@@ -455,6 +455,10 @@ def change(book, kind):
         )
     elif kind == "no parameters cell":
         edit(book.root / FIG, '"parameters"', '"other"')
+    elif kind == "no front paragraph":
+        edit(book.root / FIG, "*You need*", "You need")
+    elif kind == "loose number":
+        edit(book.root / FIG, "a number.", "a number. It is 0.5.")
     elif kind == "not a notebook":
         book.write(FIG, "{")
     elif kind == "missing page":
@@ -483,6 +487,8 @@ def change(book, kind):
             f"{FIG}: exactly one code cell must be tagged `parameters`; got 2",
         ),
         ("no parameters cell", f"{FIG}: exactly one code cell must be tagged `parameters`; got 0"),
+        ("no front paragraph", f"{FIG}: its first cell must have one paragraph `*You will see*"),
+        ("loose number", f"{FIG}: cell 1 (# A page): 0.5: bind each number to the ledger"),
         ("not a notebook", "fig.ipynb: is not a notebook"),
         ("missing page", "_toc.yml names notebooks/figures/gone, and there is no such page"),
         ("broken toc", "_toc.yml is not YAML"),
@@ -616,8 +622,31 @@ def test_the_whole_path(built_book):
         "equal to 1 ± 0.1",
     ):
         assert part in table
+    facts = re.search(r'<p class="ledger-build">.*?</p>', pages["book/ledger"], re.S)[0]
+    assert "at its defaults: no git; Python 3." in facts
+    assert re.search(r"seed 3, \d+ seconds?<", table)
     assert 'class="claim-card verdict-supported"' in pages["notebooks/claims/prop-1"]
     assert ">4\n" in pages["notebooks/figures/fig"]
+
+
+def test_a_page_begins_with_its_box_and_hides_the_parameters_cell(built_book):
+    html = built_book / "_build" / "html"
+    page = (html / "notebooks/claims/prop-1.html").read_text()
+    box = re.search(r'<div class="sb-front .*?</details>', page, re.S)[0]
+    text = " ".join(re.sub("<[^>]+>", " ", re.sub("</?span[^>]*>", "", box)).split())
+    for part in (
+        "You will see a number. You need nothing. Verdicts ✓ supported The tiny claim Time",
+        " to read; it ran in ",
+        ".venv/bin/speedbook rerun prop-1 -p x=6",
+        "1 parameter: ",
+        "Parameter Default Meaning x int 3 a number between 1 and 9",
+    ):
+        assert part in text
+    assert 'href="../../book/ledger.html#claim-prop-1"' in box
+    assert "# a number [1 .. 9]" not in page
+    source = read_notebook(html / "_sources/notebooks/claims/prop-1.ipynb")
+    assert code_cells(source)[0].source == "x: int = 3  # a number [1 .. 9]"
+    assert source.cells[0].source.endswith("*You need* nothing.")
 
 
 def built_again(root, monkeypatch, code):
@@ -654,6 +683,17 @@ def test_pages_follow_the_ledger_and_an_unchanged_book_is_not_pressed(copy_of_bu
 
     monkeypatch.setattr(speedbook.press, "_run", pressed)
     build()
+
+
+def test_a_changed_style_is_on_every_page(copy_of_built, monkeypatch):
+    monkeypatch.chdir(copy_of_built)
+    page = copy_of_built / "_build/html/book/index.html"
+    build()
+    before = re.search(r"style\.css\?\S+", page.read_text())[0]
+    edit(copy_of_built / "book/_static/style.css", "black", "red")
+    build()
+    assert "red" in (copy_of_built / "_build/html/_static/style.css").read_text()
+    assert re.search(r"style\.css\?\S+", page.read_text())[0] != before
 
 
 def test_a_raising_notebook_names_itself_and_keeps_what_it_did(copy_of_built, monkeypatch):
