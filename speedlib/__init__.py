@@ -4,6 +4,7 @@ The names below are the library's public surface; each module is one idea and sa
 line.
 """
 
+from speedlib.asymptotics import best_exploration_length, estimation_cost
 from speedlib.bandit import LinearBandit
 from speedlib.covariance import CovarianceEstimate, estimate_covariance
 from speedlib.designs import (
@@ -17,34 +18,57 @@ from speedlib.designs import (
 )
 from speedlib.environments import Environment, fit_environment, one_hot, unit_ball
 from speedlib.estimators import ValueEstimate, least_squares, policy_value
+from speedlib.identification import Identifiability, identifiability
 from speedlib.rewards import Rewards
 from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
 from speedlib.simulation import MSECurves, mse_curve
-from speedlib.strategies import SPEED, OnPolicy, Oracle
+from speedlib.strategies import (
+    SPEED,
+    AOptimal,
+    DOptimal,
+    FixedDesign,
+    GOptimal,
+    OnPolicy,
+    Oracle,
+    PerArm,
+    PlugIn,
+    Uniform,
+)
 from speedlib.trials import Strategy, Trial
 
 __version__ = "0.1.0"
 
 __all__ = [
     "SPEED",
+    "AOptimal",
     "CovarianceEstimate",
+    "DOptimal",
     "Design",
     "DesignWarning",
     "Environment",
+    "FixedDesign",
+    "GOptimal",
+    "Identifiability",
     "LinearBandit",
     "MSECurves",
     "OnPolicy",
     "Oracle",
+    "PerArm",
+    "PlugIn",
     "Rewards",
     "Strategy",
     "Trial",
+    "Uniform",
     "ValueEstimate",
+    "best_exploration_length",
     "ceil_counts",
     "design_efficiency",
     "efficient_counts",
     "estimate_covariance",
+    "estimation_cost",
     "fit_environment",
     "floor_counts",
+    "identifiability",
     "information_matrix",
     "least_squares",
     "mse_curve",

@@ -224,5 +224,5 @@ def exploration_length(rule: int | str, rounds: int) -> int:
     match = _POWER.fullmatch(rule) if isinstance(rule, str) else None
     if match is None:
         return int(rule)
-    length = float(match["factor"] or 1) * rounds ** float(match["power"])
+    length = float(match["factor"] or 1) * math.pow(rounds, float(match["power"]))
     return max(1, math.floor(length * (1 + 1e-12)))

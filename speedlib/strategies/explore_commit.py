@@ -133,6 +133,11 @@ class ExploreThenCommitTrial(Trial):
         self.explored = Rewards.none(setting.shape)
         self.variances: Floats | None = None
         self.covariance: CovarianceEstimate | None = None
+        # Fixed when the trial commits: coefficients of all mean rewards that are used, and of the
+        # last ones, and what the earlier ones contribute.
+        self._combination: Floats
+        self._coefficients: Floats
+        self._offset: Floats
         self._phase = "pilot" if strategy.tuned else "exploration"
         length = strategy.exploration_length(setting.rounds)
         self._design = strategy.exploration_weights(setting)

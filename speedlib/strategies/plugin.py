@@ -19,11 +19,7 @@ from speedlib.designs import optimal_design
 from speedlib.exploration import EXPLORATIONS, exploration_design
 from speedlib.rewards import Rewards
 from speedlib.solvers.batch import pe_designs
-
-try:  # TEMPORARY
-    from speedlib.solvers.batch_smooth import smooth_designs
-except ImportError:
-    pass
+from speedlib.solvers.batch_smooth import smooth_designs
 from speedlib.strategies.explore_commit import ExploreThenCommit
 from speedlib.trials import Setting
 

@@ -1,0 +1,175 @@
+"""Many A- and D-optimal designs at once: the same optima as one by one, and honest certificates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speedlib.solvers import batch_smooth
+from speedlib.solvers.batch_smooth import smooth_designs
+from speedlib.solvers.exchange import exchange_design
+
+both = pytest.mark.parametrize("criterion", ["A", "D"])
+
+
+def recomputed(weights: np.ndarray, points: np.ndarray, criterion: str) -> tuple[float, float]:
+    """Value and efficiency bound from the textbook: one over the largest sensitivity."""
+    inverse = np.linalg.inv((points.T * weights) @ points)
+    if criterion == "D":
+        largest = np.einsum("ai,ij,aj->a", points, inverse, points).max() / points.shape[1]
+        return -float(np.linalg.slogdet(inverse)[1]), 1 / largest
+    largest = ((points @ inverse) ** 2).sum(axis=1).max() / np.trace(inverse)
+    return float(np.trace(inverse)), 1 / largest
+
+
+def check(
+    x: np.ndarray, v: np.ndarray, criterion: str, designs: batch_smooth.SmoothDesigns
+) -> None:
+    assert np.all(designs.weights >= 0)
+    assert designs.weights.sum(axis=1) == pytest.approx(np.ones(len(v)), rel=1e-12)
+    for r in range(len(v)):
+        points = x / np.sqrt(v[r])[:, None]
+        single = exchange_design(points, criterion)
+        value, bound = recomputed(designs.weights[r], points, criterion)
+        assert designs.values[r] == pytest.approx(value, rel=1e-7, abs=1e-7)
+        assert designs.values[r] == pytest.approx(single.value, rel=4e-6, abs=4e-6)
+        assert designs.efficiency_bounds[r] >= 1 - 1e-6
+        assert designs.efficiency_bounds[r] <= bound + 1e-8
+
+
+@both
+@pytest.mark.parametrize(("d", "n_actions"), [(1, 1), (1, 4), (2, 2), (2, 5), (3, 20), (5, 40)])
+def test_the_same_optima_as_one_by_one(d: int, n_actions: int, criterion: str) -> None:
+    rng = np.random.default_rng([d, n_actions])
+    x, v = rng.normal(size=(n_actions, d)), np.exp(2 * rng.normal(size=(12, n_actions)))
+    designs = smooth_designs(x, v, criterion)
+    assert designs.singles == 0
+    check(x, v, criterion, designs)
+
+
+def test_one_hot_actions_by_hand() -> None:
+    """A: shares as the deviations, trace the square of their sum; D: equal shares."""
+    v = np.array([[1.0, 4.0, 9.0], [1.0, 1.0, 100.0]])
+    a = smooth_designs(np.eye(3), v, "A", tolerance=1e-9)
+    deviations = np.sqrt(v)
+    assert a.weights == pytest.approx(deviations / deviations.sum(axis=1, keepdims=True), abs=1e-6)
+    assert a.values == pytest.approx(deviations.sum(axis=1) ** 2)
+    d = smooth_designs(np.eye(3), v, "D", tolerance=1e-9)
+    assert d.weights == pytest.approx(np.full((2, 3), 1 / 3), abs=1e-6)
+    assert d.values == pytest.approx(-np.log(v).sum(axis=1) - 3 * np.log(3))
+
+
+def test_quadratic_regression_on_three_points() -> None:
+    """On a grid of [-1, 1] the D-optimal design has thirds at -1, 0 and 1; A has 1/4, 1/2, 1/4."""
+    t = np.linspace(-1, 1, 21)
+    x = np.column_stack([np.ones_like(t), t, t**2])
+    v = np.ones((1, 21))
+    d = smooth_designs(x, v, "D", tolerance=1e-8).weights[0]
+    assert np.flatnonzero(d > 1e-4).tolist() == [0, 10, 20]
+    assert d[[0, 10, 20]] == pytest.approx(np.full(3, 1 / 3), abs=1e-3)
+    a = smooth_designs(x, v, "A", tolerance=1e-8).weights[0]
+    assert a[[0, 10, 20]] == pytest.approx([0.25, 0.5, 0.25], abs=1e-3)
+
+
+@both
+def test_brute_force_on_three_actions_in_the_plane(criterion: str) -> None:
+    rng = np.random.default_rng(5)
+    x, v = rng.normal(size=(3, 2)), np.exp(rng.normal(size=(4, 3)))
+    grid = [(i / 60, j / 60, 1 - (i + j) / 60) for i in range(61) for j in range(61 - i)]
+    designs = smooth_designs(x, v, criterion)
+    for r in range(4):
+        points = x / np.sqrt(v[r])[:, None]
+        for weights in grid:
+            information = (points.T * np.array(weights)) @ points
+            if np.linalg.det(information) < 1e-12:
+                continue
+            if criterion == "D":
+                assert np.linalg.slogdet(information)[1] <= designs.values[r] + 2e-6
+            else:
+                trace = np.trace(np.linalg.inv(information))
+                assert trace >= designs.values[r] * (1 - 1e-6)
+
+
+@both
+@given(st.integers(0, 10_000))
+def test_copies_opposites_and_actions_that_show_nothing(criterion: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(6, 2))
+    x = np.vstack([x, x[:2], -x[2:4], np.zeros((1, 2))])
+    v = 10.0 ** rng.uniform(-3, 3, size=(3, len(x)))
+    check(x, v, criterion, smooth_designs(x, v, criterion))
+
+
+@both
+def test_variances_over_twelve_orders_go_one_by_one_if_they_must(criterion: str) -> None:
+    rng = np.random.default_rng(9)
+    x, v = rng.normal(size=(8, 3)), 10.0 ** rng.uniform(-6, 6, size=(20, 8))
+    designs = smooth_designs(x, v, criterion)
+    assert np.all(designs.efficiency_bounds >= 1 - 1e-6)
+    for r in range(20):
+        single = exchange_design(x / np.sqrt(v[r])[:, None], criterion)
+        assert designs.values[r] == pytest.approx(single.value, rel=4e-6, abs=4e-6)
+
+
+@both
+def test_many_actions_go_one_by_one(criterion: str) -> None:
+    rng = np.random.default_rng(3)
+    x, v = rng.normal(size=(100, 2)), np.exp(rng.normal(size=(3, 100)))
+    designs = smooth_designs(x, v, criterion)
+    assert designs.singles == 3
+    check(x, v, criterion, designs)
+
+
+@both
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+def test_units_do_not_matter(criterion: str, unit: float) -> None:
+    rng = np.random.default_rng(4)
+    x, v = rng.normal(size=(6, 2)), np.exp(rng.normal(size=(5, 6)))
+    one = smooth_designs(x, v, criterion, tolerance=1e-9)
+    same = smooth_designs(x * unit, v * unit, criterion, tolerance=1e-9)
+    assert same.weights == pytest.approx(one.weights, abs=1e-4)
+
+
+@both
+def test_a_problem_does_not_notice_the_others(criterion: str) -> None:
+    rng = np.random.default_rng(6)
+    x, v = rng.normal(size=(7, 3)), np.exp(rng.normal(size=(9, 7)))
+    together = smooth_designs(x, v, criterion)
+    for r in range(9):
+        alone = smooth_designs(x, v[[r]], criterion)
+        assert alone.weights[0] == pytest.approx(together.weights[r], abs=1e-9)
+
+
+@both
+def test_blocks_cut_nothing_off(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(7)
+    x, v = rng.normal(size=(5, 2)), np.exp(rng.normal(size=(11, 5)))
+    whole = smooth_designs(x, v, criterion)
+    monkeypatch.setattr(batch_smooth, "BLOCK", 75)
+    assert smooth_designs(x, v, criterion).weights == pytest.approx(whole.weights, abs=1e-12)
+
+
+@both
+def test_no_problems_are_no_trouble(criterion: str) -> None:
+    assert smooth_designs(np.eye(2), np.ones((0, 2)), criterion).weights.shape == (0, 2)
+
+
+@both
+def test_features_that_do_not_span_are_refused(criterion: str) -> None:
+    with pytest.raises(ValueError, match=r"span 1 of 2 dimensions"):
+        smooth_designs([[1.0, 2.0], [2.0, 4.0]], [[1.0, 1.0]], criterion)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.eye(2), np.ones(2), "A"), r"variances.*\(R, 2\).*\(2,\)"),
+        ((np.eye(2), [[1.0, 0.0]], "A"), "variances.*greater than 0"),
+        ((np.eye(2), [[1.0, 1.0]], "E"), "criterion.*'A', 'D'.*'E'"),
+    ],
+)
+def test_bad_input_is_refused(arguments: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        smooth_designs(*arguments)
