@@ -25,8 +25,9 @@ PACKAGE = Path(__file__).parent
 #: Modules of the press, which no notebook imports. All others count as evidence, so that a new one
 #: is never forgotten.
 PRESS = frozenset(
-    "__main__ build cache cli execution ledger lint notebooks pages parameters pictures press "
-    "progress prose provenance render sphinx_ext sphinx_tables".split()
+    "__main__ build cache cli execution ledger lint manifest notebooks offline pages parameters "
+    "pictures press progress prose provenance render rerun results runs shelf sphinx_ext "
+    "sphinx_tables values".split()
 )
 #: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
 KEPT_RUNS = 5

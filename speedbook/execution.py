@@ -10,11 +10,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from speedbook.notebooks import KERNEL, cell_name, read_notebook
 
@@ -26,6 +28,8 @@ START_ATTEMPTS = 3
 #: Kernels are local; their advice about encryption would drown what matters.
 KERNEL_ARGUMENTS = ["--log-level=ERROR"]
 ERROR_LINES = 8
+#: Seconds between two looks at how far a run has come.
+TICK = 0.2
 #: Colours of terminals.
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -42,12 +46,18 @@ class Job:
         The notebook, which is only read, and the file for the executed one.
     timeout : int
         Seconds for each cell.
+    parameters : mapping
+        Values, checked before, that take the place of the notebook's own.
+    progress : Path, optional
+        A file for the place of the cell that runs, counted from 0.
     """
 
     name: str
     source: Path
     output: Path
     timeout: int = CELL_TIMEOUT
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    progress: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,10 @@ class Finished:
 
 
 def execute_all(
-    jobs: Sequence[Job], workers: int, environment: dict[str, str]
+    jobs: Sequence[Job],
+    workers: int,
+    environment: dict[str, str],
+    tick: Callable[[], None] | None = None,
 ) -> Iterator[Finished]:
     """Run notebooks in a small pool and yield each as it ends.
 
@@ -72,6 +85,8 @@ def execute_all(
         How many at a time.
     environment : dict
         Variables for the kernels, besides those of this process.
+    tick : callable, optional
+        Called every so often while notebooks run.
 
     Notes
     -----
@@ -85,7 +100,7 @@ def execute_all(
     )
     try:
         futures = {pool.submit(execute, job): job for job in jobs}
-        for future in as_completed(futures):
+        for future in _completed(futures, tick):
             try:
                 yield future.result()
             except BrokenProcessPool:
@@ -100,6 +115,17 @@ def execute_all(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _completed(
+    futures: Collection[Future[Finished]], tick: Callable[[], None] | None
+) -> Iterator[Future[Finished]]:
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, TICK if tick else None, FIRST_COMPLETED)
+        if tick:
+            tick()
+        yield from done
 
 
 def _prepare_worker(environment: dict[str, str]) -> None:
@@ -148,14 +174,28 @@ def _papermill(job: Job) -> None:
         # papermill takes paths for templates.
         str(job.source).replace("{", "{{").replace("}", "}}"),
         str(job.output).replace("{", "{{").replace("}", "}}"),
+        parameters=dict(job.parameters),
         kernel_name=KERNEL,
         progress_bar=False,
         start_timeout=START_TIMEOUT,
         execution_timeout=job.timeout,
         shutdown_kernel="immediate",
         extra_arguments=KERNEL_ARGUMENTS,
+        on_cell_start=_note_cell(job.progress),
         resources={"metadata": {"path": str(job.source.parent)}},
     )
+
+
+def _note_cell(progress: Path | None) -> Callable[..., None] | None:
+    if progress is None:
+        return None
+
+    def note(cell_index: int, **_: Any) -> None:
+        # Where there is no room for this, there is none for the notebook, which says so.
+        with suppress(OSError):
+            progress.write_text(str(cell_index))
+
+    return note
 
 
 def _last_begun_cell(output: Path) -> str | None:

@@ -61,6 +61,9 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "Per-arm": {"color": "#b07d00", "marker": "P", "linestyle": (0, (3, 1, 1, 1))},
 }
 
+#: Besides PNG, and without what would differ from one run to the next.
+VECTOR_METADATA: Mapping[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
 #: A figure is this many CSS pixels per inch wide on the page, and drawn with twice as many.
 CSS_DPI, PIXEL_RATIO = 100, 2
 #: Committed notebooks carry their pictures: each must stay light.
@@ -247,14 +250,15 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     The display's metadata carry the width, so that the picture has its natural size and is crisp
     on a dense screen, the alt text, and a digest of the plotted numbers: two runs drew the same
     figure when the digests agree, whatever the fonts did to the pixels. If the environment
-    variable ``SPEEDBOOK_FIGURES_DIR`` is set, an SVG is written there too.
+    variable ``SPEEDBOOK_FIGURES_DIR`` is set, an SVG is written there too, or what
+    ``SPEEDBOOK_FIGURES_FORMATS`` names of ``svg``, ``pdf`` and ``png``.
 
     Parameters
     ----------
     fig : matplotlib.figure.Figure
         What to show.
     name : str
-        Lower-case letters, digits and hyphens; the file name of the SVG.
+        Lower-case letters, digits and hyphens; the name of the files.
     alt : str
         What a reader who cannot see the figure must know.
     data : mapping of arrays, optional
@@ -275,8 +279,7 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     if len(png) > MAX_PNG_BYTES:
         raise ValueError(f"fig: {name!r} takes {len(png)} bytes as PNG; draw fewer or rasterise")
     if folder := os.environ.get("SPEEDBOOK_FIGURES_DIR"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        fig.savefig(Path(folder) / f"{name}.svg", metadata={"Date": None})
+        _write_files(fig, Path(folder) / name, png)
     digest = data_digest(plotted_data(fig) if data is None else data)
     plt.close(fig)
     display(  # type: ignore[no-untyped-call]
@@ -287,6 +290,15 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
             "speedbook": {"figure": {"name": name, "digest": digest}},
         },
     )
+
+
+def _write_files(fig: Figure, path: Path, png: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for form in os.environ.get("SPEEDBOOK_FIGURES_FORMATS", "svg").split():
+        if form == "png":
+            path.with_suffix(".png").write_bytes(png)
+        else:
+            fig.savefig(path.with_suffix(f".{form}"), metadata=VECTOR_METADATA[form])
 
 
 def _png(fig: Figure) -> bytes:

@@ -13,6 +13,7 @@ import copy
 import hashlib
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -163,11 +164,12 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
     return normalise(merged)
 
 
-def normalise(notebook: NotebookNode) -> NotebookNode:
+def normalise(notebook: NotebookNode, foreign: Collection[str] = FOREIGN_TAGS) -> NotebookNode:
     """Return a copy without what varies and says nothing; doing it again changes nothing.
 
     Execution counts become 1, 2, …; cells without an id, or with another's, get a stable one; text
-    that a cell printed in several pieces is joined; pictures lose their text chunks.
+    that a cell printed in several pieces is joined; pictures lose their text chunks. Cells with one
+    of the `foreign` tags, by default all that papermill puts in, are left out.
     """
     clean = copy.deepcopy(notebook)
     clean.nbformat, clean.nbformat_minor = 4, 5
@@ -176,7 +178,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
         clean.metadata.kernelspec = _node(KERNELSPEC)
     if clean.metadata.get("language_info", {}).get("name") == "python":
         clean.metadata.language_info = _node(LANGUAGE)
-    clean.cells = [c for c in clean.cells if not FOREIGN_TAGS & set(c.metadata.get("tags", []))]
+    clean.cells = [c for c in clean.cells if not set(foreign) & set(c.metadata.get("tags", []))]
     seen: set[str] = set()
     executions = 0
     for place, cell in enumerate(clean.cells):

@@ -47,6 +47,24 @@ class Reporter:
             yield advance
 
     @contextmanager
+    def steps(self, title: str, total: int) -> Iterator[Callable[[int, str], None]]:
+        """Show a bar on a terminal; the function that it gives says which step runs, from 0."""
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        shown = self.console.is_terminal
+        if not shown:
+            self.say(title)
+        with Progress(
+            *columns,
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[step]}", markup=False),
+            console=self.console,
+            disable=not shown,
+            transient=True,
+        ) as progress:
+            task = progress.add_task(title, total=total, step="")
+            yield lambda place, step: progress.update(task, completed=place, step=step)
+
+    @contextmanager
     def busy(self, title: str) -> Iterator[None]:
         """Show that something takes a while."""
         if self.console.is_terminal:
