@@ -7,6 +7,7 @@ line.
 from speedlib.asymptotics import best_exploration_length, estimation_cost
 from speedlib.bandit import LinearBandit
 from speedlib.covariance import CovarianceEstimate, estimate_covariance
+from speedlib.curves import MSECurves, Slope
 from speedlib.designs import (
     Design,
     DesignWarning,
@@ -21,7 +22,7 @@ from speedlib.estimators import ValueEstimate, least_squares, policy_value
 from speedlib.identification import Identifiability, identifiability
 from speedlib.rewards import Rewards
 from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
-from speedlib.simulation import MSECurves, mse_curve
+from speedlib.simulation import mse_curve
 from speedlib.strategies import (
     SPEED,
     AOptimal,
@@ -56,6 +57,7 @@ __all__ = [
     "PerArm",
     "PlugIn",
     "Rewards",
+    "Slope",
     "Strategy",
     "Trial",
     "Uniform",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from threadpoolctl import ThreadpoolController
 
 from speedlib.bandit import LinearBandit
 from speedlib.checks import (
@@ -19,12 +22,10 @@ from speedlib.checks import (
     check_policy,
     check_rounds,
 )
+from speedlib.curves import MSECurves
 from speedlib.designs import optimal_design, target_direction
 from speedlib.estimators import conditional_variance
 from speedlib.trials import Strategy, Trial
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: How the error of a replication is measured.
 METHODS = ("exact", "draws")
@@ -32,63 +33,11 @@ METHODS = ("exact", "draws")
 #: Numbers held in one array by a block of replications; it fixes the size of the blocks.
 _BLOCK_ENTRIES = 2_000_000
 
+#: Groups of replications that the bootstrap of a slope resamples.
+GROUPS = 32
 
-@dataclass(frozen=True)
-class MSECurves:
-    r"""Mean squared errors of some strategies over numbers of rounds.
-
-    Parameters
-    ----------
-    strategies : tuple of str
-        Names of the S strategies.
-    rounds : array of int, shape (N,)
-        Budgets n.
-    replications : int
-        Replications behind every point.
-    mse : array, shape (S, N)
-        Mean squared error of the value estimate, in units of reward squared.
-    standard_error : array, shape (S, N)
-        Monte Carlo standard error of `mse`.
-    inestimable : array, shape (S, N)
-        Share of replications whose pulls do not determine the value; they enter `mse` through a
-        generalised inverse.
-    oracle_loss : array, shape (N,)
-        The exact oracle loss :math:`L_n^* = \min_b c^\top A(b)^- c / n` without rounding.
-    """
-
-    strategies: tuple[str, ...]
-    rounds: Counts
-    replications: int
-    mse: Floats
-    standard_error: Floats
-    inestimable: Floats
-    oracle_loss: Floats
-
-    @property
-    def regret(self) -> Floats:
-        """Excess of `mse` over the oracle loss, shape (S, N)."""
-        return self.mse - self.oracle_loss
-
-    def of(self, strategy: str) -> tuple[Floats, Floats]:
-        """Return the mean squared errors of one strategy and their standard errors, (N,) each."""
-        if strategy not in self.strategies:
-            raise ValueError(f"strategy: must be one of {self.strategies}; got {strategy!r}")
-        row = self.strategies.index(strategy)
-        return self.mse[row], self.standard_error[row]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a tidy table, one row a strategy and number of rounds (needs pandas)."""
-        import pandas as pd
-
-        columns = {
-            "strategy": np.repeat(self.strategies, len(self.rounds)),
-            "rounds": np.tile(self.rounds, len(self.strategies)),
-            "mse": self.mse.ravel(),
-            "standard_error": self.standard_error.ravel(),
-            "regret": self.regret.ravel(),
-            "inestimable": self.inestimable.ravel(),
-        }
-        return pd.DataFrame(columns)
+#: Told the numbers of finished and of all blocks.
+Progress = Callable[[int, int], None]
 
 
 def mse_curve(
@@ -100,8 +49,8 @@ def mse_curve(
     *,
     seed: int,
     method: str = "exact",
-    n_jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    n_jobs: int | None = 1,
+    progress: Progress | bool = False,
 ) -> MSECurves:
     r"""Replicate strategies on a bandit and average their squared errors.
 
@@ -125,13 +74,19 @@ def mse_curve(
         conditional expectation given exploration and pulls,
 
         .. math:: \sum_a \ell_a^2\sigma^2(a)/T(a)
-                  + \Bigl(\sum_a \ell_a x(a)^\top\theta_* - c^\top\theta_*\Bigr)^2,
+                  + \Bigl(\text{offset} + \sum_a \ell_a x(a)^\top\theta_*
+                  - c^\top\theta_*\Bigr)^2,
 
-        where :math:`\ell` are the coefficients of the mean rewards: the same mean, far less noise.
-    n_jobs : int
-        Worker processes (joblib).
-    progress : callable, optional
-        Called with the numbers of finished and of all blocks.
+        where :math:`\ell` are the coefficients of the last pulls' mean rewards and the offset is
+        what earlier rewards contribute: the same mean, far less noise. A strategy whose
+        coefficients depend on the rewards that they combine has no such form and is drawn;
+        the result says so in `methods`.
+    n_jobs : int or None
+        Worker processes. None leaves it to joblib's current backend, for instance a Dask cluster:
+        ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``.
+    progress : bool or callable
+        True shows a bar if the error stream is a terminal (needs rich). A callable is told the
+        numbers of finished and of all blocks.
 
     Returns
     -------
@@ -145,7 +100,9 @@ def mse_curve(
     Notes
     -----
     Replications run in blocks whose size depends on the bandit alone, each with its own stream
-    spawned from the seed, so that memory stays bounded and workers cannot change a result.
+    spawned from the seed, one thread for linear algebra, and results that are summed in order:
+    memory does not grow with the number of replications, and workers cannot change a bit of a
+    result on one type of machine. An interrupt ends the workers and goes on to the caller.
     """
     if not isinstance(bandit, LinearBandit):
         raise TypeError(f"bandit: expected a LinearBandit; got {type(bandit).__name__}")
@@ -155,7 +112,7 @@ def mse_curve(
             raise TypeError(f"strategies: expected objects like SPEED(); got {strategy!r}")
     policy = check_policy(policy, bandit.n_actions)
     check_choice("method", method, METHODS)
-    n_jobs = check_count("n_jobs", n_jobs, 1)
+    n_jobs = None if n_jobs is None else check_count("n_jobs", n_jobs, 1)
     replications = check_count("replications", replications, 2)
     budgets = np.array([check_rounds(n) for n in np.asarray(rounds).ravel().tolist()])
     names = tuple(strategy.name for strategy in strategies)
@@ -165,29 +122,33 @@ def mse_curve(
         raise ValueError("rounds: need at least one number of rounds")
 
     loss = optimal_design(bandit.features, bandit.variances, policy=policy).value
-    sizes = _block_sizes(bandit, replications)
-    cells = [(strategy, int(n)) for strategy in strategies for n in budgets]
-    streams = np.random.SeedSequence(check_count("seed", seed, 0)).spawn(len(cells))
-    jobs = [
-        (bandit, policy, strategy, n, size, stream, method)
-        for (strategy, n), cell in zip(cells, streams, strict=True)
-        for size, stream in zip(sizes, cell.spawn(len(sizes)), strict=True)
-    ]
-    moments = np.array(_run(jobs, n_jobs, progress)).reshape(len(cells), len(sizes), 3)
-    mean, error, inestimable = _pool(moments, np.array(sizes))
+    plan = _Plan(
+        bandit=bandit,
+        policy=policy,
+        cells=[(strategy, int(n)) for strategy in strategies for n in budgets],
+        sizes=_block_sizes(bandit, replications),
+        groups=min(GROUPS, replications),
+        seed=check_count("seed", seed, 0),
+        method=method,
+    )
+    sums = _gather(plan, n_jobs, progress)
     shape = (len(names), len(budgets))
     return MSECurves(
         strategies=names,
+        methods=tuple(_method(strategy, method) for strategy in strategies),
         rounds=budgets,
         replications=replications,
-        mse=mean.reshape(shape),
-        standard_error=error.reshape(shape),
-        inestimable=inestimable.reshape(shape),
+        mse=sums.mean.reshape(shape),
+        standard_error=sums.standard_error.reshape(shape),
+        inestimable=(sums.inestimable / replications).reshape(shape),
         oracle_loss=loss / budgets,
+        group_means=(sums.groups / sums.group_sizes).reshape(*shape, plan.groups),
+        group_sizes=sums.group_sizes,
     )
 
 
-Job = tuple[LinearBandit, Floats, Strategy, int, int, np.random.SeedSequence, str]
+def _method(strategy: Strategy, method: str) -> str:
+    return method if strategy.conditional else "draws"
 
 
 def squared_errors(
@@ -213,7 +174,7 @@ def squared_errors(
     while not trial.committed:
         counts = trial.next_counts(bandit.pull(counts, rng))
     c = target_direction(bandit.features, policy)
-    if method == "exact" and strategy.conditional:
+    if _method(strategy, method) == "exact":
         return conditional_mse(trial, bandit, c), ~trial.estimable
     result = trial.estimate(bandit.pull(counts, rng))
     return (result.value - c @ bandit.theta) ** 2, ~result.estimable
@@ -234,33 +195,124 @@ def _block_sizes(bandit: LinearBandit, replications: int) -> list[int]:
     return [size] * full + [rest] * (rest > 0)
 
 
-def _block_moments(job: Job) -> tuple[float, float, float]:
-    errors, inestimable = squared_errors(*job)
-    return float(errors.mean()), float(errors.var()), float(np.mean(inestimable))
+class _Plan(NamedTuple):
+    """What is to be simulated: every cell, a strategy with a budget, in blocks of some sizes."""
+
+    bandit: LinearBandit
+    policy: Floats
+    cells: list[tuple[Strategy, int]]
+    sizes: list[int]
+    groups: int
+    seed: int
+    method: str
+
+    @property
+    def blocks(self) -> int:
+        return len(self.cells) * len(self.sizes)
+
+    def jobs(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the jobs one by one, as they are needed."""
+        cells = np.random.SeedSequence(self.seed).spawn(len(self.cells))
+        for (strategy, n), cell in zip(self.cells, cells, strict=True):
+            first = 0
+            for size in self.sizes:
+                stream = cell.spawn(1)[0]
+                block = (self.bandit, self.policy, strategy, n, size, stream, self.method)
+                yield (self.groups_of(first, size), *block)
+                first += size
+
+    def groups_of(self, first: int, size: int) -> Counts:
+        """Deal the replications of a block out to the groups, which stay equally large."""
+        return np.arange(first, first + size) % self.groups
 
 
-def _run(
-    jobs: list[Job], n_jobs: int, progress: Callable[[int, int], None] | None
-) -> list[tuple[float, float, float]]:
+class _Block(NamedTuple):
+    """What a block of replications comes to."""
+
+    mean: float
+    square: float
+    inestimable: int
+    groups: Floats
+
+
+def _run_block(job: tuple[Any, ...]) -> _Block:
+    # One tuple, which travels with its task. joblib's Dask backend would scatter a large argument
+    # among the workers, and what is scattered is lost with the worker that holds it.
+    groups, *block = job
+    with _linear_algebra().limit(limits=1):
+        errors, inestimable = squared_errors(*block)
+    mean = float(errors.mean())
+    square = float(np.sum((errors - mean) ** 2))
+    return _Block(mean, square, int(inestimable.sum()), np.bincount(groups, errors))
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """Find the linear-algebra libraries of this process, once."""
+    return ThreadpoolController()
+
+
+class _Sums:
+    """Running sums over the blocks of every cell."""
+
+    def __init__(self, plan: _Plan) -> None:
+        n_cells = len(plan.cells)
+        self.mean, self._square = np.zeros(n_cells), np.zeros(n_cells)
+        self.inestimable, self._done = np.zeros(n_cells), np.zeros(n_cells)
+        self.groups = np.zeros((n_cells, plan.groups))
+        self.group_sizes = np.bincount(plan.groups_of(0, sum(plan.sizes)))
+
+    def add(self, cell: int, size: int, block: _Block) -> None:
+        """Take in a block (the update of Chan, Golub and LeVeque)."""
+        done = self._done[cell] + size
+        step = block.mean - self.mean[cell]
+        self.mean[cell] += step * size / done
+        self._square[cell] += block.square + step**2 * self._done[cell] * size / done
+        self.inestimable[cell] += block.inestimable
+        self.groups[cell, : block.groups.size] += block.groups
+        self._done[cell] = done
+
+    @property
+    def standard_error(self) -> Floats:
+        """Standard error of the mean of every cell."""
+        return np.asarray(np.sqrt(self._square / (self._done - 1) / self._done))
+
+
+def _gather(plan: _Plan, n_jobs: int | None, progress: Progress | bool) -> _Sums:
+    sums = _Sums(plan)
+    with _reporter(progress) as report, closing(_results(plan, n_jobs)) as results:
+        for i, block in enumerate(results):
+            cell, part = divmod(i, len(plan.sizes))
+            sums.add(cell, plan.sizes[part], block)
+            report(i + 1, plan.blocks)
+    return sums
+
+
+def _results(plan: _Plan, n_jobs: int | None) -> Generator[_Block]:
+    """Yield the blocks in order, whoever computes them."""
     if n_jobs == 1:
-        results = map(_block_moments, jobs)
-    else:
-        from joblib import Parallel, delayed
+        for job in plan.jobs():
+            yield _run_block(job)
+        return
+    from joblib import Parallel, delayed
 
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-        results = parallel(delayed(_block_moments)(job) for job in jobs)
-    collected = []
-    for result in results:
-        collected.append(result)
-        if progress is not None:
-            progress(len(collected), len(jobs))
-    return collected
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    with closing(parallel(delayed(_run_block)(job) for job in plan.jobs())) as results:
+        yield from results
 
 
-def _pool(moments: Floats, sizes: Counts) -> tuple[Floats, Floats, Floats]:
-    """Pool block means and variances over blocks; moments have shape (cells, blocks, 3)."""
-    total = sizes.sum()
-    mean = moments[..., 0] @ sizes / total
-    spread = (moments[..., 1] + (moments[..., 0] - mean[:, None]) ** 2) @ sizes
-    error = np.sqrt(spread / (total - 1) / total)
-    return mean, error, moments[..., 2] @ sizes / total
+@contextmanager
+def _reporter(progress: Progress | bool) -> Generator[Progress]:
+    """Report to a callable, to a bar on a terminal, or to nobody."""
+    if callable(progress):
+        yield progress
+        return
+    if not progress or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("replications", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -168,7 +168,7 @@ class _Problems:
             weights /= weights.sum(axis=-1, keepdims=True)
             q = self._state(self.points, weights).sensitivity
             weights = weights * np.sqrt(np.maximum(q, 0.01))
-        final = weights / weights.sum(axis=-1, keepdims=True)
+        final: Floats = weights / weights.sum(axis=-1, keepdims=True)
         going, points = np.arange(len(final)), self.points
         state = self._state(points, final)
         slacks = np.maximum(1.0 - state.sensitivity, 0.1)

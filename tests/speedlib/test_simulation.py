@@ -10,8 +10,9 @@ from scipy import stats
 
 from speedlib import simulation
 from speedlib.bandit import LinearBandit
+from speedlib.curves import MSECurves
 from speedlib.environments import one_hot, unit_ball
-from speedlib.simulation import MSECurves, mse_curve, squared_errors
+from speedlib.simulation import mse_curve, squared_errors
 from speedlib.strategies import SPEED, OnPolicy, Oracle
 from speedlib.trials import Strategy
 
@@ -253,7 +254,7 @@ def curve(**changes: object) -> MSECurves:
 
 
 def same(one: MSECurves, other: MSECurves) -> bool:
-    names = ("mse", "standard_error", "inestimable")
+    names = ("mse", "standard_error", "inestimable", "group_means")
     return all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
 
 
@@ -279,20 +280,24 @@ def test_results_depend_on_the_seed_alone() -> None:
     assert twice.mse[0, 0] != twice.mse[0, 1]
 
 
-def test_blocks_are_pooled_exactly() -> None:
+def test_blocks_are_pooled_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mean and standard error of unequal blocks against those of all the numbers together."""
     rng = np.random.default_rng(11)
     sizes = np.array([7, 7, 3])
     errors = [rng.exponential(size=size) + k for k, size in enumerate(sizes)]
     flags = [rng.random(size) < 0.3 for size in sizes]
-    moments = np.array(
-        [[[e.mean(), e.var(), f.mean()] for e, f in zip(errors, flags, strict=True)]]
-    )
-    mean, error, share = simulation._pool(moments, sizes)
+    blocks = iter([*zip(errors, flags, strict=True)] * 2)
+    monkeypatch.setattr(simulation, "squared_errors", lambda *_: next(blocks))
+    monkeypatch.setattr(simulation, "_block_sizes", lambda *_: sizes.tolist())
+    curves = curve(strategies=[Oracle()], replications=17)
     everything = np.concatenate(errors)
-    assert mean[0] == pytest.approx(everything.mean())
-    assert error[0] == pytest.approx(stats.sem(everything))
-    assert share[0] == pytest.approx(np.concatenate(flags).mean())
+    for n in range(2):
+        assert curves.mse[0, n] == pytest.approx(everything.mean())
+        assert curves.standard_error[0, n] == pytest.approx(stats.sem(everything))
+        assert curves.inestimable[0, n] == pytest.approx(np.concatenate(flags).mean())
+        groups = curves.group_means[0, n] @ curves.group_sizes / 17
+        assert groups == pytest.approx(everything.mean())
+    assert curves.group_sizes.sum() == 17
 
 
 def test_replications_are_split_completely(monkeypatch: pytest.MonkeyPatch) -> None:
