@@ -59,7 +59,7 @@ def test_a_number_is_shown_as_written(text, number):
         "```{code-block} python\nx = 0.35\n```",
         "````{note}\n```python\nx = 0.35\n```\n````",
         "A [link](http://a.org/0.35)",
-        "<http://a.org/v0.35/0.35>",
+        "<http://a.org/?x=0.35>",
         "{func}`a.b0.35` {cite}`jim0.35`",
         "% a comment",
         "12 rows, 1 %, 20 000 rounds, 10^4, 1,599 wines, x2, d = 3.",
