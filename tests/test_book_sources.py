@@ -12,7 +12,9 @@ from speedbook.execution import CELL_TIMEOUT
 from speedbook.ledger import LEDGER, derive_ledger, ledger_text
 from speedbook.lint import output_problems, source_problems
 from speedbook.notebooks import code_cells, read_notebook, serialise
+from speedbook.pages import page_problems
 from speedbook.pictures import FOLDER, pictures
+from speedbook.prose import prose_problems
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted(
@@ -30,6 +32,12 @@ def all_notebooks():
 def test_a_notebook_keeps_the_contract(name):
     notebook = read_notebook(ROOT / name)
     assert source_problems(notebook) + output_problems(notebook, str(ROOT)) == []
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_makes_a_page(name):
+    notebook = read_notebook(ROOT / name)
+    assert page_problems(notebook) + prose_problems(name, notebook) == []
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
