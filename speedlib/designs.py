@@ -317,8 +317,11 @@ def _complaint(design: Design, tolerance: float) -> str:
         )
         cure = "drop or combine nearly dependent features and actions, or allow a larger tolerance"
     else:
-        cause = f"the solver stopped after {design.iterations} iterations"
-        cure = "allow a larger tolerance, or rescale the features"
+        cause = (
+            f"the solver stopped after {design.iterations} iterations, or rounding the features "
+            "(or the matrix) changes the optimum by as much"
+        )
+        cure = "drop or combine nearly dependent features, or allow a larger tolerance"
     return (
         f"{design.criterion}-optimal design: certified efficiency {design.efficiency_bound:.12g} "
         f"misses 1 - {tolerance:g}, because {cause}; {cure}."

@@ -19,7 +19,7 @@ from speedlib.checks import Floats
 __all__ = ["Units", "moderate", "times_power_of_two"]
 
 Exponents = NDArray[np.int32]
-Target = TypeVar("Target", Floats, None)
+Target = TypeVar("Target", Floats, Floats | None)
 
 #: Numbers between 2^-64 and 2^64 stay as they are: their fourth powers are harmless.
 MODERATE = 64
@@ -61,9 +61,7 @@ class Units(NamedTuple):
         return -self.determinant
 
 
-def moderate(
-    x: Floats, variances: Floats, target: Target
-) -> tuple[Floats, Floats, Target, Units]:
+def moderate(x: Floats, variances: Floats, target: Target) -> tuple[Floats, Floats, Target, Units]:
     """Measure a problem in units of moderate size.
 
     Parameters

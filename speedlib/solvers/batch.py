@@ -114,9 +114,7 @@ def pe_designs(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) 
     for problem in failed:
         single = solve(x, np.sqrt(v[problem]), c)
         weights[problem], lengths[problem], gaps[problem] = single.weights, single.norm, single.gap
-    return BatchDesigns(
-        weights, times_power_of_two(lengths**2, units.value), gaps, failed.size
-    )
+    return BatchDesigns(weights, times_power_of_two(lengths**2, units.value), gaps, failed.size)
 
 
 class _Shared:
