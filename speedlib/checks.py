@@ -103,21 +103,35 @@ def check_direction(direction: ArrayLike, d: int) -> Floats:
 
 
 def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
-    """Return a symmetric positive semidefinite matrix of shape (d, d)."""
+    """Return a symmetric positive semidefinite matrix of shape (d, d).
+
+    Each row and its column are judged in their own unit, the root of the diagonal entry: rounding
+    errors are forgiven up to 1e-10 of it. Where that is zero, so must be the row.
+    """
     array = check_finite(name, matrix)
     if array.shape != (d, d):
         raise ValueError(f"{name}: expected shape ({d}, {d}); got shape {array.shape}")
-    scale = float(np.abs(array).max(initial=0.0))
-    skew = float(np.abs(array - array.T).max(initial=0.0))
-    if skew > 1e-10 * scale:
-        raise ValueError(f"{name}: must be symmetric; it differs from its transpose by {skew:.3g}")
-    array = (array + array.T) / 2
-    smallest = float(np.linalg.eigvalsh(array)[0])
-    if smallest < -1e-10 * scale:
-        raise ValueError(
-            f"{name}: must be positive semidefinite; its smallest eigenvalue is {smallest:.3g}"
-        )
-    return array
+    rule = f"{name}: must be positive semidefinite"
+    diagonal = np.diagonal(array)
+    if np.any(diagonal < 0):
+        raise ValueError(f"{rule}; its diagonal holds {diagonal.min():.3g}")
+    filled = np.flatnonzero((diagonal == 0) & (array.any(axis=0) | array.any(axis=1)))
+    if filled.size:
+        raise ValueError(f"{rule}; its diagonal is 0 at index {filled[0]} but the row is not")
+    unit = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    with np.errstate(over="ignore"):
+        scaled = array / unit[:, None] / unit
+        skew = np.abs(array - array.T)
+        if np.any(skew / unit[:, None] / unit > 1e-10):
+            raise ValueError(
+                f"{name}: must be symmetric; it differs from its transpose by {skew.max():.3g}"
+            )
+    smallest = 1.0 - float(np.abs(scaled).max(initial=0.0))
+    if smallest > -0.5:  # otherwise two rows are enough to refuse it
+        smallest = float(np.linalg.eigvalsh((scaled + scaled.T) / 2)[0])
+    if smallest < -1e-10:
+        raise ValueError(f"{rule}; with a unit diagonal it has the eigenvalue {smallest:.3g}")
+    return array / 2 + array.T / 2
 
 
 def check_count(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:

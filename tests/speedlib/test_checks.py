@@ -96,7 +96,11 @@ def test_variances_zero_and_batches_on_request() -> None:
     ("matrix", "message"),
     [
         ([[1.0, 0.0], [1.0, 1.0]], says("Sigma", "symmetric")),
-        ([[1.0, 2.0], [2.0, 1.0]], says("Sigma", "semidefinite", "eigenvalue is -1")),
+        ([[1.0, 2.0], [2.0, 1.0]], says("Sigma", "semidefinite", "eigenvalue -1")),
+        ([[1.0, 3.0], [3.0, 1.0]], says("Sigma", "semidefinite", "eigenvalue -2")),
+        ([[1e-320, 1e300], [1e300, 1.0]], says("Sigma", "semidefinite", "eigenvalue -inf")),
+        ([[1.0, 0.0], [0.0, -1e-9]], says("Sigma", "semidefinite", "diagonal holds -1e-09")),
+        ([[1.0, 1e-20], [1e-20, 0.0]], says("Sigma", "diagonal is 0 at index 1", "row is not")),
         ([[1.0]], says("Sigma", "(2, 2)", "(1, 1)")),
         ([[1.0, NAN], [NAN, 1.0]], says("Sigma", "finite", "nan")),
     ],
@@ -111,15 +115,21 @@ def test_singular_and_zero_matrices_are_semidefinite() -> None:
     assert not checks.check_psd("Sigma", np.zeros((2, 2)), 2).any()
 
 
-def test_semidefinite_check_forgives_rounding_only_in_proportion() -> None:
-    # An eigenvalue of -1e-9 is rounding next to 1e3 and an error next to 1e-6.
-    big = checks.check_psd("Sigma", np.diag([1e3, -1e-9]), 2)
-    assert big[0, 0] == 1e3
-    with pytest.raises(ValueError, match=says("Sigma", "semidefinite")):
-        checks.check_psd("Sigma", np.diag([1e-6, -1e-9]), 2)
-    skew = np.array([[1.0, 0.5], [0.5 + 1e-12, 1.0]])
-    fixed = checks.check_psd("Sigma", skew, 2)
-    assert fixed[0, 1] == fixed[1, 0]
+SINGULAR = np.array([[1.0, 2.0, 3.0], [2.0, 5.0, 7.0], [3.0, 7.0, 10.0]])
+
+
+@pytest.mark.parametrize("spread", [0, 3, 12, 60, 140])
+def test_semidefinite_check_forgives_rounding_in_the_units_of_each_row(spread: int) -> None:
+    units = 10.0 ** np.linspace(-spread, spread, 3)
+    slightly = np.array([[0.0, 1e-12, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -1e-12]])
+    fixed = checks.check_psd("Sigma", (SINGULAR + slightly) * np.outer(units, units), 3)
+    assert np.array_equal(fixed, fixed.T)
+    wrong = (SINGULAR - 1e-6 * np.eye(3)) * np.outer(units, units)
+    with pytest.raises(ValueError, match=says("Sigma", "semidefinite", "unit diagonal")):
+        checks.check_psd("Sigma", wrong, 3)
+    skew = SINGULAR + 1e-6 * np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]])
+    with pytest.raises(ValueError, match=says("Sigma", "symmetric")):
+        checks.check_psd("Sigma", skew * np.outer(units, units), 3)
 
 
 @pytest.mark.parametrize(
