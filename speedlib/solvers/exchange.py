@@ -20,14 +20,16 @@ it is the slab between Elfving's two supporting planes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from speedlib.checks import Floats, check_choice, check_count, check_finite, check_psd
+from speedlib.solvers.ellipsoid import Kernel, certified_value, kernel_of, largest_error
 from speedlib.solvers.interior import Iterate, newton_step, start
+from speedlib.units import moderate, times_power_of_two
 
 __all__ = ["ExchangeDesign", "exchange_design"]
 
@@ -35,9 +37,6 @@ Indices = NDArray[np.intp]
 
 #: Rows that are priced at a time: a block and its product stay in the cache.
 BLOCK = 8192
-
-#: Rounding error allowed for in G'x, relative to the sum of the absolute values of its terms.
-ROUNDING = 4 * float(np.finfo(float).eps)
 
 #: Newton steps spent on one working set at most, and after the last.
 STEPS, SHARPENING = 100, 4
@@ -55,10 +54,12 @@ class ExchangeDesign:
     weights : ndarray, shape (A,)
         Non-negative, summing to one. At most d(d+1)/2 are positive, unless M is singular.
     value : float
-        :math:`\log\det M` for ``"D"``, :math:`\mathrm{Tr}(M^- K)` otherwise (K = I for ``"A"``).
+        :math:`\log\det M` for ``"D"``, :math:`\mathrm{Tr}(M^- K)` otherwise (K = I for ``"A"``),
+        zero or infinite beyond the range of floats.
     efficiency_bound : float
         Lower bound on the efficiency: the least value any design can have divided by this one's;
-        for ``"D"`` the d-th root of the ratio of the determinants.
+        for ``"D"`` the d-th root of the ratio of the determinants. It allows for rounding, that of
+        the entries of K included.
     dual : ndarray, shape (d, k)
         The matrix G that proves the bound: :math:`|G^\top x_a| \le 1` for every point. Here k is
         d for ``"A"`` and ``"D"``, and the rank of K otherwise.
@@ -146,7 +147,10 @@ def exchange_design(
     if not 0 < tolerance < 1:
         raise ValueError(f"tolerance: must lie between 0 and 1; got {tolerance!r}")
     check_count("max_rounds", max_rounds, 1)
-    root = _root(check_choice("criterion", criterion, ("A", "D", "linear")), matrix, x.shape[1])
+    matrix = _checked(check_choice("criterion", criterion, ("A", "D", "linear")), matrix, x)
+    x, _, matrix, units = moderate(x, np.ones(1), matrix)
+    kernel = None if criterion == "D" else kernel_of(matrix, x.shape[1])
+    root = None if kernel is None else kernel.root
     frame = _whitening(x, root)
 
     work = _spanning_set(x, frame, root)
@@ -166,7 +170,12 @@ def exchange_design(
             break
         goal = max(min(goal, 0.1 * gap), tolerance / 4)
         work, iterate = _exchange(x, root, work, iterate, incoming, gap, goal)
-    return _certified(x, root, frame, *best, best_gap, tolerance, steps)
+    found = _certified(x, kernel, *best, best_gap, tolerance, steps)
+    if kernel is None:
+        value = found.value + 2 * x.shape[1] * float(np.log(2)) * units.features
+    else:
+        value = float(times_power_of_two(found.value, units.value))
+    return replace(found, value=value, dual=times_power_of_two(found.dual, units.dual))
 
 
 def _improve(iterate: Iterate, goal: float) -> tuple[Iterate, int]:
@@ -230,8 +239,7 @@ def _exchange(
 
 def _certified(
     x: Floats,
-    root: Floats | None,
-    frame: Floats,
+    kernel: Kernel | None,
     work: Indices,
     iterate: Iterate,
     gap: float,
@@ -245,19 +253,20 @@ def _certified(
     the same information matrix can be had without, provided that the design stays good.
     """
     largest = np.sqrt((1.0 + gap) * iterate.size / iterate.total)
-    factor = iterate.factor / (largest + _rounding(x, iterate.factor))
+    factor = iterate.factor / (largest + largest_error(x, iterate.factor))
     for _ in range(SHARPENING):
         iterate = newton_step(iterate)
     solid = iterate.weights > VANISHING * iterate.weights.max()
     pruned = np.where(solid, iterate.weights, 0.0)
+    choices = []
     for weights in (_fewest(pruned, iterate.points), pruned, iterate.weights):
         design = np.zeros(x.shape[0])
         design[work] = weights / weights.sum()
-        value = _value(design, x, root, frame)
-        bound = _efficiency_bound(value, root, factor)
+        value, bound = certified_value(design, x, kernel, factor)
+        choices.append(ExchangeDesign(design, value, bound, factor, steps + SHARPENING))
         if bound >= 1.0 - tolerance:
-            break
-    return ExchangeDesign(design, value, bound, factor, steps + SHARPENING)
+            return choices[-1]
+    return max(choices, key=lambda choice: choice.efficiency_bound)
 
 
 def _fewest(weights: Floats, points: Floats) -> Floats:
@@ -280,51 +289,16 @@ def _fewest(weights: Floats, points: Floats) -> Floats:
     return fewest
 
 
-def _value(weights: Floats, x: Floats, root: Floats | None, frame: Floats) -> float:
-    """Criterion of a design: log det M, or Tr(M^- K), which is inf if M cannot estimate K."""
-    support = np.flatnonzero(weights)
-    rows = np.sqrt(weights[support])[:, None] * (x[support] @ frame)
-    _, singular, right = np.linalg.svd(rows, full_matrices=False)
-    if root is None:
-        if support.size < x.shape[1] or singular[-1] == 0.0:
-            return -np.inf
-        return 2.0 * float(np.log(singular).sum() - np.linalg.slogdet(frame)[1])
-    solid = singular > 1e-12 * singular[0]
-    target = frame.T @ root
-    parts = right[solid] @ target
-    missed = np.linalg.norm(target - right[solid].T @ parts)
-    if missed > 1e-9 * np.linalg.norm(target):
-        return np.inf
-    return float(((parts / singular[solid, None]) ** 2).sum())
-
-
-def _efficiency_bound(value: float, root: Floats | None, factor: Floats) -> float:
-    """Compare a value with the best that the ellipsoid |G'x| <= 1 leaves possible."""
-    if root is None:
-        d = factor.shape[0]
-        best = -d * np.log(d) - 2.0 * np.linalg.slogdet(factor)[1]
-        return float(min(1.0, np.exp((value - best) / d)))
-    nuclear_norm = np.linalg.svd(root.T @ factor, compute_uv=False).sum()
-    return float(min(1.0, nuclear_norm**2 / value))
-
-
-def _root(criterion: str, matrix: ArrayLike | None, d: int) -> Floats | None:
-    """Factor B, shape (d, k), with K = BB'; None for the D-criterion."""
+def _checked(criterion: str, matrix: ArrayLike | None, x: Floats) -> Floats | None:
+    """Return K if the criterion has one."""
     if (criterion == "linear") != (matrix is not None):
         raise ValueError('matrix: required by criterion "linear" and by no other')
-    if criterion == "D":
-        return None
     if matrix is None:
-        return np.eye(d)
-    kernel = check_psd("matrix", matrix, d)
+        return None
+    kernel = check_psd("matrix", matrix, x.shape[1])
     if not kernel.any():
         raise ValueError("matrix: must not be zero; every design would be optimal")
-    # With a unit diagonal the rank is judged in no particular units.
-    scale = np.sqrt(np.diagonal(kernel))
-    scale = np.where(scale > 0, scale, 1.0)
-    eigenvalues, vectors = np.linalg.eigh(kernel / np.outer(scale, scale))
-    solid = eigenvalues > 4 * d * np.finfo(float).eps * eigenvalues[-1]
-    return np.asarray(scale[:, None] * vectors[:, solid] * np.sqrt(eigenvalues[solid]))
+    return kernel
 
 
 def _whitening(x: Floats, root: Floats | None) -> Floats:
@@ -388,15 +362,6 @@ def _squared_norms(x: Floats, factor: Floats) -> Floats:
         images = x[first : first + BLOCK] @ factor
         np.einsum("ij,ij->i", images, images, out=norms[first : first + BLOCK])
     return norms
-
-
-def _rounding(x: Floats, factor: Floats) -> float:
-    """Return the rounding error that any |G'x| may carry; it matters where large terms cancel."""
-    largest = 0.0
-    for first in range(0, x.shape[0], BLOCK):
-        terms = np.abs(x[first : first + BLOCK]) @ np.abs(factor)
-        largest = max(largest, float(np.einsum("ij,ij->i", terms, terms).max()))
-    return ROUNDING * float(np.sqrt(largest))
 
 
 def _gram(x: Floats, frame: Floats, weights: Floats) -> Floats:

@@ -87,7 +87,7 @@ class Iterate:
 
     @property
     def factor(self) -> Floats:
-        """Matrix G, shape (d, r or k): a point x, as given, has q = |G'x|^2 / size."""
+        """Matrix G, shape (d, r or k): a point x, as given, has ``q = |G'x|^2 / size``."""
         return self.frame if self.root is None else self.frame @ self.root
 
     @cached_property

@@ -1,0 +1,192 @@
+r"""Certificates of A-, D- and linear designs that allow for every rounding error.
+
+A design is as good as its value; an ellipsoid :math:`\{x : |G^\top x| \le 1\}` that holds every
+point says how good a design can be (see :mod:`speedlib.solvers.exchange`). Both are known up to
+rounding only: the products :math:`G^\top x` and :math:`B^\top G`, the value, and the matrix K
+itself, whose eigenvalues are uncertain by the rounding of its entries. An efficiency bound here
+takes the worse end of each. It holds for the points as they are stored and for every K that rounds
+to the one given, as long as the range of the information matrix holds the range of K.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from speedlib.checks import Floats
+
+__all__ = ["Kernel", "certified_value", "kernel_of", "largest_error"]
+
+EPS = float(np.finfo(float).eps)
+
+#: Rounding error allowed for in a sum, relative to the sum of the absolute values of its terms.
+ROUNDING = 4 * EPS
+
+#: What the points must combine exactly is combined if it misses by less than this, relatively.
+RANGE_TOLERANCE = 1e-11
+
+#: Rows that are worked on at a time: a block and its product stay in the cache.
+BLOCK = 8192
+
+
+class Kernel(NamedTuple):
+    r"""A positive semidefinite matrix K, known up to rounding.
+
+    Attributes
+    ----------
+    root : ndarray, shape (d, k)
+        B with :math:`K \approx BB^\top`, of full column rank.
+    least : ndarray, shape (d, k)
+        The same, shortened, so that :math:`LL^\top \preceq K`.
+    excess : ndarray, shape (d,)
+        Numbers e with :math:`K \preceq BB^\top + \mathrm{diag}(e)^2`.
+    """
+
+    root: Floats
+    least: Floats
+    excess: Floats
+
+
+def kernel_of(matrix: Floats | None, d: int) -> Kernel:
+    """Factor K, or the identity, with what rounding may have done to it.
+
+    With a unit diagonal the rank is judged in no particular units.
+    """
+    if matrix is None:
+        return Kernel(np.eye(d), np.eye(d), np.zeros(d))
+    scale = np.sqrt(np.diagonal(matrix))
+    unit = np.where(scale > 0, scale, 1.0)
+    correlations = matrix / unit[:, None] / unit
+    eigenvalues, vectors = np.linalg.eigh(correlations)
+    solid = eigenvalues > 4 * d * EPS * eigenvalues[-1]
+    eigenvalues, vectors = eigenvalues[solid], vectors[:, solid]
+    missed = correlations - (vectors * eigenvalues) @ vectors.T
+    noise = np.linalg.norm(missed) + d * EPS
+    scaled = scale[:, None] * vectors
+    return Kernel(
+        scaled * np.sqrt(eigenvalues),
+        scaled * np.sqrt(np.maximum(eigenvalues - noise, 0.0)),
+        scale * np.sqrt(noise),
+    )
+
+
+def certified_value(
+    weights: Floats, x: Floats, kernel: Kernel | None, factor: Floats
+) -> tuple[float, float]:
+    r"""Value of a design, and a lower bound on its efficiency.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (A,)
+        Weights w.
+    x : ndarray, shape (A, d)
+        Points.
+    kernel : Kernel or None
+        The matrix K; None for the D-criterion.
+    factor : ndarray, shape (d, k)
+        G, with :math:`|G^\top x_a| \le 1` for every point.
+
+    Returns
+    -------
+    value : float
+        :math:`\log\det M`, or :math:`\mathrm{Tr}(M^- K)`: infinite if M cannot estimate K.
+    efficiency_bound : float
+        A number in [0, 1].
+    """
+    support = np.flatnonzero(weights)
+    rows = np.sqrt(weights[support])[:, None] * x[support]
+    if kernel is None:
+        value, error = _log_determinant(rows)
+        d = x.shape[1]
+        volume, volume_error = _log_volume(factor)
+        gain = value - error + d * np.log(d) + 2.0 * (volume - volume_error)
+        return value, float(min(1.0, np.exp(gain / d)))
+    value, error = _trace(rows, kernel)
+    products = np.linalg.svd(kernel.least.T @ factor, compute_uv=False).sum()
+    lost = ROUNDING * (np.abs(kernel.least).T @ np.abs(factor)).sum()
+    return value, float(min(1.0, max(0.0, products - lost) ** 2 / (value + error)))
+
+
+def largest_error(x: Floats, factor: Floats) -> float:
+    """Return the rounding error that any ``|G'x|`` may carry; it matters where large terms cancel."""
+    largest = 0.0
+    for first in range(0, x.shape[0], BLOCK):
+        terms = np.abs(x[first : first + BLOCK]) @ np.abs(factor)
+        largest = max(largest, float(np.einsum("ij,ij->i", terms, terms).max()))
+    return ROUNDING * float(np.sqrt(largest))
+
+
+def _trace(rows: Floats, kernel: Kernel) -> tuple[float, float]:
+    """Return Tr(M^- K) with M = rows' rows, and how much larger it may be."""
+    triangle = _Triangle(rows)
+    lengths = triangle.lengths(kernel.root)
+    if triangle.rank < kernel.root.shape[1] or triangle.missed(kernel.root, lengths):
+        return np.inf, np.inf
+    y = triangle.solution(lengths)
+    shift = 2.0 * ROUNDING * float((np.abs(rows @ y) * (np.abs(rows) @ np.abs(y))).sum())
+    excess = float((triangle.lengths(np.diag(kernel.excess)) ** 2).sum())
+    return float((lengths**2).sum()), shift + excess
+
+
+def _log_determinant(rows: Floats) -> tuple[float, float]:
+    """Return log det(rows' rows), and how much smaller it may be."""
+    triangle, d = _Triangle(rows), rows.shape[1]
+    if triangle.rank < d:
+        return -np.inf, 0.0
+    y = triangle.solution(triangle.lengths(np.eye(d)))
+    return triangle.log_determinant, 2.0 * ROUNDING * float(np.abs((rows @ y) * rows).sum())
+
+
+def _log_volume(factor: Floats) -> tuple[float, float]:
+    """Return log |det G|, and how much smaller it may be."""
+    scaled = factor / np.abs(factor).max(axis=1, keepdims=True)
+    logarithm = np.linalg.slogdet(scaled)[1] + np.log(np.abs(factor).max(axis=1)).sum()
+    return float(logarithm), ROUNDING * float(
+        (np.abs(np.linalg.inv(scaled).T) * np.abs(scaled)).sum()
+    )
+
+
+class _Triangle:
+    """Triangular factor R of rows that may differ in size by many orders of magnitude.
+
+    With columns measured in their own units, the rows sorted by size and the columns pivoted,
+    rounding errors in each row are relative to that row.
+    """
+
+    def __init__(self, rows: Floats) -> None:
+        unit = np.abs(rows).max(axis=0)
+        self.unit = np.where(unit > 0, unit, 1.0)
+        scaled = rows / self.unit
+        sizes = np.linalg.norm(scaled, axis=1)
+        order = np.argsort(-sizes)
+        upper, self.order = qr(scaled[order], mode="r", pivoting=True)
+        diagonal = np.abs(np.diagonal(upper))
+        noise = 4 * max(rows.shape) * EPS * sizes[order][: diagonal.size]
+        self.rank = int((np.cumsum(diagonal <= noise) == 0).sum())
+        self.upper = upper[: self.rank]
+
+    @property
+    def log_determinant(self) -> float:
+        """Logarithm of det(rows' rows)."""
+        diagonal = np.abs(np.diagonal(self.upper))
+        return 2.0 * float(np.log(diagonal).sum() + np.log(self.unit).sum())
+
+    def lengths(self, targets: Floats) -> Floats:
+        """Shortest v with rows' v = target, for each column: the part of it that counts."""
+        scaled = (targets / self.unit[:, None])[self.order[: self.rank]]
+        return np.asarray(solve_triangular(self.upper[:, : self.rank], scaled, trans="T"))
+
+    def missed(self, targets: Floats, lengths: Floats) -> bool:
+        """Whether some target is no combination of the rows."""
+        scaled = (targets / self.unit[:, None])[self.order[self.rank :]]
+        rest = self.upper[:, self.rank :].T
+        terms = np.abs(scaled) + np.abs(rest) @ np.abs(lengths)
+        return bool(np.any(np.abs(scaled - rest @ lengths) > RANGE_TOLERANCE * terms))
+
+    def solution(self, lengths: Floats) -> Floats:
+        """Solve (rows' rows) y = target."""
+        y = np.zeros((self.unit.size, lengths.shape[1]))
+        y[self.order[: self.rank]] = solve_triangular(self.upper[:, : self.rank], lengths)
+        return y / self.unit[:, None]
