@@ -22,6 +22,9 @@ from speedlib.rewards import Rewards
 #: Singular values of the weighted rows below this share of the largest count as zero.
 RANK_TOLERANCE = 1e-13
 
+#: Normal equations are used while their smallest eigenvalue is above this share of the largest.
+WELL_CONDITIONED = 1e-4
+
 #: A direction counts as estimable when this share of its norm or less is left unexplained.
 ESTIMABLE_TOLERANCE = 1e-6
 
@@ -149,12 +152,39 @@ def value_coefficients(
     Notes
     -----
     Cost O(k d^2) per replication with k pulled actions. Where they do not span the direction, a
-    generalised inverse answers: see `is_estimable`.
+    generalised inverse answers: see `is_estimable`. Well-conditioned replications go through the
+    normal equations, which all share one product with the features; the others through singular
+    values of the weighted rows, which keep twice the digits.
     """
     features = check_features(features)
     counts = check_counts(counts, len(features))
     variances = check_variances(variances, len(features), batch=True)
     direction = check_direction(direction, features.shape[1])
+    variances = np.broadcast_to(variances, counts.shape)
+    coefficients, sound = _by_normal_equations(counts / variances, features, direction)
+    if not sound.all():
+        coefficients[~sound] = _by_rows(counts[~sound], features, variances[~sound], direction)
+    return coefficients
+
+
+def _by_normal_equations(
+    weights: Floats, features: Floats, direction: Floats
+) -> tuple[Floats, Flags]:
+    """Return the coefficients, and where they can be trusted."""
+    scale = column_scale(features)
+    x = features / scale
+    products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+    matrices = (weights @ products).reshape(*weights.shape[:-1], x.shape[1], x.shape[1])
+    values, vectors = np.linalg.eigh(matrices)
+    sound = values[..., 0] > WELL_CONDITIONED * values[..., -1]
+    inverse = 1.0 / np.where(sound[..., None], values, 1.0)
+    part = ((direction / scale) @ vectors) * inverse
+    solution = (vectors @ part[..., None])[..., 0]
+    return np.asarray(weights * (solution @ x.T)), np.asarray(sound)
+
+
+def _by_rows(counts: Counts, features: Floats, variances: Floats, direction: Floats) -> Floats:
+    """Return the coefficients from the singular values of the weighted rows."""
     rows = weighted_rows(counts, features, variances)
     part = (rows.right @ (direction / rows.scale)) * rows.inverse
     small = rows.root * (rows.left @ part[..., None])[..., 0]

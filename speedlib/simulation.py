@@ -23,7 +23,7 @@ from speedlib.checks import (
     check_rounds,
 )
 from speedlib.curves import MSECurves
-from speedlib.designs import optimal_design, target_direction
+from speedlib.designs import optimal_design
 from speedlib.estimators import conditional_variance
 from speedlib.trials import Strategy, Trial
 
@@ -173,19 +173,24 @@ def squared_errors(
     counts = trial.first_counts()
     while not trial.committed:
         counts = trial.next_counts(bandit.pull(counts, rng))
-    c = target_direction(bandit.features, policy)
-    if _method(strategy, method) == "exact":
-        return conditional_mse(trial, bandit, c), ~trial.estimable
-    result = trial.estimate(bandit.pull(counts, rng))
-    return (result.value - c @ bandit.theta) ** 2, ~result.estimable
+    if not strategy.conditional or (method == "draws" and bandit.noise != "gaussian"):
+        result = trial.estimate(bandit.pull(counts, rng))
+        return (result.value - bandit.value(policy)) ** 2, ~result.estimable
+    variance, bias = conditional_moments(trial, bandit, policy)
+    if method == "exact":
+        return variance + bias**2, ~trial.estimable
+    # Given the pulls the estimate is Gaussian: one number has the law of a whole experiment.
+    errors = bias + np.sqrt(variance) * rng.standard_normal(variance.shape)
+    return errors**2, ~trial.estimable
 
 
-def conditional_mse(trial: Trial, bandit: LinearBandit, direction: Floats) -> Floats:
-    """Return the mean squared error given the coefficients and the pulls, shape (...,)."""
+def conditional_moments(
+    trial: Trial, bandit: LinearBandit, policy: Floats
+) -> tuple[Floats, Floats]:
+    """Return variance and bias of the estimate given all but the last rewards, shape (...,)."""
     variance = conditional_variance(trial.coefficients, trial.counts, bandit.variances)
     mean = trial.offset + trial.coefficients @ bandit.means
-    bias = mean - direction @ bandit.theta
-    return np.asarray(variance + bias**2)
+    return variance, np.asarray(mean - bandit.value(policy))
 
 
 def _block_sizes(bandit: LinearBandit, replications: int) -> list[int]:
@@ -243,7 +248,11 @@ def _run_block(job: tuple[Any, ...]) -> _Block:
         errors, inestimable = squared_errors(*block)
     mean = float(errors.mean())
     square = float(np.sum((errors - mean) ** 2))
-    return _Block(mean, square, int(inestimable.sum()), np.bincount(groups, errors))
+    return _Block(mean, square, int(inestimable.sum()), _sums(groups, errors))
+
+
+def _sums(groups: Counts, errors: Floats) -> Floats:
+    return np.asarray(np.bincount(groups, errors), dtype=np.float64)
 
 
 @cache

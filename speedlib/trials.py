@@ -84,7 +84,7 @@ class Trial(ABC):
     .. math:: \hat v = \text{offset} + \sum_a \ell_a\, \bar r(a) ,
 
     so that its mean squared error given all that came before is known in closed form: see
-    `speedlib.simulation.conditional_mse`.
+    `speedlib.simulation.conditional_moments`.
     """
 
     def __init__(self, setting: Setting) -> None:

@@ -113,6 +113,25 @@ def assert_equal_means(one: np.ndarray, other: np.ndarray) -> None:
     assert abs(one.mean() - other.mean()) <= LIMIT * spread
 
 
+@pytest.mark.parametrize(
+    "strategy",
+    [OnPolicy(), OnPolicy(estimator="mean"), SPEED(exploration="uniform", keep_exploration=True)],
+    ids=repr,
+)
+def test_one_number_has_the_law_of_a_whole_experiment(strategy: Strategy) -> None:
+    """Gaussian noise: squared errors drawn given the pulls against those of drawn rewards."""
+    bandit, policy = ball("gaussian"), BALL.policy
+    short, _ = squared_errors(
+        bandit, policy, strategy, 60, 4000, np.random.SeedSequence(5), "draws"
+    )
+    trial = strategy.begin(
+        bandit.features, policy, 60, rng=6, variances=bandit.variances, replications=4000
+    )
+    long = (finish(trial, bandit, 7).value - bandit.value(policy)) ** 2
+    assert stats.ks_2samp(short, long).pvalue > ALPHA
+    assert_equal_means(short, long)
+
+
 # --- exact against drawn ------------------------------------------------------------------------
 
 
