@@ -110,6 +110,15 @@ def test_the_book_s_ledger_can_be_sorted_and_filtered(width: int, visit: Any) ->
     assert status.inner_text() == f"1 of {len(first)} claims"
 
 
+@pytest.mark.parametrize("width", [390, 700, 1000, 1199, 1200, 1920])
+def test_the_ledger_fits_every_window(width: int, visit: Any) -> None:
+    page = visit(viewport={"width": width, "height": 844}).open(LEDGER)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    table = page.locator("table.ledger-table")
+    within = "(table) => table.scrollWidth <= table.parentElement.clientWidth"
+    assert table.evaluate(within)
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_ledger_is_whole_without_scripts(width: int, visit: Any) -> None:
     window = visit(viewport={"width": width, "height": 844}, java_script_enabled=False)
