@@ -22,6 +22,7 @@ from speedbook.notebooks import code, serialise, to_notebook
 from speedbook.paths import files_below, write_atomically
 
 PACKAGE = Path(__file__).parent
+LOCK = "requirements.txt"
 #: Modules of the press, which no notebook imports. All others count as evidence, so that a new one
 #: is never forgotten.
 PRESS = frozenset(
@@ -35,14 +36,19 @@ KEPT_RUNS = 5
 
 def shared_key(root: Path) -> str:
     """Return the digest of what all notebooks of a book depend on."""
+    data = files_below(root / "data", "data/")
+    return files_key({**_library_sources(root), **evidence_sources(root), **data})
+
+
+def evidence_sources(root: Path) -> dict[str, Path]:
+    """Return the files of our own that results depend on: code, and the stored benchmarks."""
     evidence = {
         name: path
         for name, path in _package_sources().items()
         if path.parent != PACKAGE or path.stem not in PRESS
     }
-    stored = files_below(root / "data", "data/")
-    stored |= files_below(root / "benchmarks" / "results", "benchmarks/results/")
-    return files_key({**_library_sources(root), **evidence, **stored})
+    stored = files_below(root / "benchmarks" / "results", "benchmarks/results/")
+    return {**_sources(root / "speedlib", "speedlib/"), **evidence, **stored}
 
 
 def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str:
@@ -71,8 +77,8 @@ def files_key(files: Mapping[str, Path]) -> str:
 
 def _library_sources(root: Path) -> dict[str, Path]:
     """Return the files of ``speedlib`` and the lock, which says what else is installed."""
-    lock = root / "requirements.txt"
-    return _sources(root / "speedlib", "speedlib/") | ({lock.name: lock} if lock.is_file() else {})
+    lock = root / LOCK
+    return _sources(root / "speedlib", "speedlib/") | ({LOCK: lock} if lock.is_file() else {})
 
 
 def _package_sources() -> dict[str, Path]:

@@ -9,16 +9,23 @@ from typing import Annotated
 import typer
 
 #: Documented in the help text of the program.
-USAGE, FAILED, INTERRUPTED = 2, 3, 130
+MOVED, USAGE, FAILED, INTERRUPTED = 1, 2, 3, 130
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+# Plain help: to colour it takes longer than to say it.
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 
 @app.callback()
 def main() -> None:
-    """Build the book from its notebooks.
+    """Build the book from its notebooks, and run them again.
 
-    Exit codes: 0 all is well, 2 wrong usage, 3 a notebook or the press failed, 130 interrupted.
+    Exit codes: 0 all is well, 1 a verdict or a repeated result differs, 2 wrong usage (nothing
+    ran), 3 a notebook or the press failed, 130 interrupted.
     """
 
 
@@ -63,4 +70,75 @@ def _build(refresh: bool, jobs: int, quiet: bool) -> int:
         reporter.fail(f"speedbook: {error.filename or 'the system'}: {error.strerror or error}")
         return FAILED
     reporter.say(f"The book is ready: {page.as_uri()}")
+    return 0
+
+
+@app.command(add_help_option=False)
+def rerun(
+    context: typer.Context,
+    notebook: Annotated[
+        str | None,
+        typer.Argument(metavar="NOTEBOOK", help="A path, or a short name: fig1a-unit-ball."),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("-p", metavar="NAME=VALUE", help="Set a parameter; as often as you like."),
+    ] = None,
+    params: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Set what a YAML or JSON file says.")
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Set what notebooks/paper.yml says: a long run.")
+    ] = False,
+    manifest: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="MANIFEST", help="Repeat a run, and compare the results."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where run folders go; by default, runs.")
+    ] = None,
+    cell_timeout: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="SECONDS", help="Time for each cell; by default, 300."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Tell of failures only.")] = False,
+    show_help: Annotated[
+        bool, typer.Option("--help", help="Show this, and the parameters of NOTEBOOK.")
+    ] = False,
+) -> None:
+    """Run a notebook with other parameters, into a folder of its own.
+
+    The folder holds the executed notebook, a page that opens offline, figures, records and tables,
+    and a manifest to repeat the run from.
+
+    What -p sets goes before --params, and that before --paper.
+    """
+    if show_help:
+        typer.echo(context.get_help())
+        raise typer.Exit(_parameter_help(notebook) if notebook else 0)
+    try:
+        from speedbook.progress import Reporter
+        from speedbook.rerun import Asked, rerun
+
+        asked = Asked(notebook, assignments or (), params, paper, manifest, out, cell_timeout)
+        code = rerun(asked, Reporter(quiet))
+    except KeyboardInterrupt:
+        print("Interrupted: the folder of the run says so in its name.", file=sys.stderr)
+        code = INTERRUPTED
+    raise typer.Exit(code)
+
+
+def _parameter_help(notebook: str) -> int:
+    from speedbook.paths import find_root
+    from speedbook.progress import Reporter
+    from speedbook.shelf import find_notebook, parameter_table, shelf_parameters
+
+    reporter = Reporter()
+    try:
+        root = find_root(Path.cwd())
+        name = find_notebook(root, notebook)
+        reporter.console.print(parameter_table(name, shelf_parameters(root, name)))
+    except (ValueError, OSError) as error:
+        reporter.fail(f"speedbook: {error}")
+        return USAGE
     return 0

@@ -43,8 +43,9 @@ RUN_TIME = "run_seconds"
 TOOL_STATE = frozenset(
     "papermill execution ExecuteTime collapsed scrolled widgets vscode pycharm colab toc".split()
 ) | {RUN_TIME}
-#: Cells that papermill puts in.
-FOREIGN_TAGS = frozenset({"injected-parameters", "papermill-error-cell-tag"})
+#: Cells that papermill puts in: values for the parameters, and messages about an error.
+INJECTED, MESSAGE = "injected-parameters", "papermill-error-cell-tag"
+FOREIGN_TAGS = frozenset({INJECTED, MESSAGE})
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt", b"tIME"})
 
@@ -77,9 +78,9 @@ def write_notebook(path: Path, notebook: NotebookNode) -> bool:
     return write_if_changed(path, serialise(notebook))
 
 
-def serialise(notebook: NotebookNode) -> str:
+def serialise(notebook: NotebookNode, foreign: Collection[str] = FOREIGN_TAGS) -> str:
     """Return the text of the normalised notebook: keys sorted, one newline at the end."""
-    return str(V4.writes(normalise(notebook))) + "\n"
+    return str(V4.writes(normalise(notebook, foreign))) + "\n"
 
 
 def with_run_time(notebook: NotebookNode, seconds: float) -> str:

@@ -25,6 +25,7 @@ from nbformat import NotebookNode
 
 from speedbook.notebooks import RUN_TIME, code_cells, notebook_parameters
 from speedbook.parameters import Parameter, Value
+from speedbook.values import as_argument
 
 SEE, NEED = "*You will see*", "*You need*"
 FRONT = re.compile(rf"{re.escape(SEE)}\s+(.+?)\s+{re.escape(NEED)}\s+(.+)", re.S)
@@ -182,12 +183,8 @@ def rerun_command(name: str, parameters: Sequence[Parameter]) -> str:
     command = f".venv/bin/speedbook rerun {PurePosixPath(name).stem}"
     for parameter in parameters:
         if (value := another_value(parameter)) is not None:
-            return f"{command} -p {shlex.quote(f'{parameter.name}={_argument(value)}')}"
+            return f"{command} -p {shlex.quote(f'{parameter.name}={as_argument(value)}')}"
     return command
-
-
-def _argument(value: Value) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def another_value(parameter: Parameter) -> Value | None:

@@ -73,6 +73,11 @@ def read_values(
     return values
 
 
+def as_argument(value: Value) -> str:
+    """Write a value as the command line takes it."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _parse(parameter: Parameter, text: Text) -> Any:
     """Turn text into a value, or return it as it is where that fails; the check then says why."""
     if not parameter.type.startswith("list["):
