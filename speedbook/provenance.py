@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -60,10 +61,11 @@ def git_state(root: Path) -> dict[str, Any]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
+    # Within a hook, git's variables name the repository that runs it.
+    environment = {key: val for key, val in os.environ.items() if not key.startswith("GIT_")}
+    command = ["git", "-C", str(root), *arguments]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-        )
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return done.stdout.strip()

@@ -174,7 +174,7 @@ def git(folder, *arguments):
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
-def test_the_commit_is_that_of_the_folder_itself(tmp_path):
+def test_the_commit_is_that_of_the_folder_itself(tmp_path, monkeypatch):
     assert git_state(tmp_path) == {"commit": None, "changed": None}
     git(tmp_path, "init")
     assert git_state(tmp_path)["commit"] is None, "no commit yet"
@@ -186,6 +186,10 @@ def test_the_commit_is_that_of_the_folder_itself(tmp_path):
     assert len(clean["commit"]) == 40 and clean["changed"] is False
     # An archive that was unpacked in somebody's repository.
     assert git_state(tmp_path / "book") == {"commit": None, "changed": None}
+    # A hook of another repository runs us.
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
+    assert git_state(tmp_path) == clean
+    monkeypatch.delenv("GIT_DIR")
     (tmp_path / "book" / "a.txt").write_text("b")
     assert git_state(tmp_path) == {**clean, "changed": True}
     git(tmp_path, "checkout", ".")
