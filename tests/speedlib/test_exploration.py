@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from speedlib.exploration import exploration_counts, exploration_design, pca_directions
+from speedlib.exploration import (
+    check_exploration_length,
+    exploration_counts,
+    exploration_design,
+    exploration_length,
+    pca_directions,
+)
 
 ALPHA = 1e-4
 
@@ -205,3 +211,50 @@ def test_bad_layouts_are_refused(
 def test_weights_that_are_no_design_are_refused(weights: list[float]) -> None:
     with pytest.raises(ValueError, match="weights"):
         exploration_counts(np.array(weights), 5, rng(), "random")
+
+
+# --- lengths ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "rounds", "length"),
+    [
+        (7, 100, 7),
+        ("sqrt", 99, 9),
+        ("n^0.5", 100, 10),
+        ("n^.5", 10**10, 10**5),
+        ("0.5*n^0.5", 100, 5),
+        (" 2 * n ^ 0.75 ", 10_000, 2000),
+        ("n^0.1", 2, 1),
+        ("0.001*n^0.5", 100, 1),
+    ],
+)
+def test_lengths(rule: int | str, rounds: int, length: int) -> None:
+    assert exploration_length(rule, rounds) == length
+
+
+@pytest.mark.parametrize(
+    "rule", ["cbrt", "n", "n^1", "n^1.5", "n^0", "n^0.0", "0*n^0.5", "-1*n^0.5", "n^-0.5", "", "5"]
+)
+def test_rules_that_are_none_are_refused(rule: str) -> None:
+    with pytest.raises(ValueError, match="exploration_rounds"):
+        check_exploration_length(rule)
+
+
+@pytest.mark.parametrize(("rule", "error"), [(0, ValueError), (2.0, TypeError), (None, TypeError)])
+def test_lengths_that_are_none_are_refused(rule: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="exploration_rounds"):
+        check_exploration_length(rule)
+
+
+def test_a_tuned_length_is_not_known_before_the_data() -> None:
+    assert check_exploration_length("tuned") == "tuned"
+    with pytest.raises(ValueError, match="depends on the data"):
+        exploration_length("tuned", 100)
+
+
+def test_each_replication_can_have_its_own_length() -> None:
+    weights = np.tile([0.25, 0.75], (3, 1))
+    for sampling in ("random", "balanced"):
+        counts = exploration_counts(weights, np.array([0, 4, 100]), rng(), sampling)
+        assert counts.sum(axis=1).tolist() == [0, 4, 100]
