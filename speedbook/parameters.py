@@ -44,10 +44,10 @@ class Parameter:
         if self.choices:
             return "one of " + ", ".join(map(str, self.choices))
         if self.low is not None and self.high is not None:
-            return f"between {self.low:g} and {self.high:g}"
+            return f"between {_bound(self.low)} and {_bound(self.high)}"
         if self.low is not None:
-            return f"at least {self.low:g}"
-        return "" if self.high is None else f"at most {self.high:g}"
+            return f"at least {_bound(self.low)}"
+        return "" if self.high is None else f"at most {_bound(self.high)}"
 
     def check(self, value: Any) -> Value:
         """Return the value in the parameter's own type.
@@ -80,6 +80,11 @@ class Parameter:
             raise ValueError(f"{self.name}: must be {self.rule}; got {value!r}")
         checked: Scalar = value
         return checked
+
+
+def _bound(number: float) -> str:
+    """Write an end of a range in a form that may be given as a value: 1000000, not 1e+06."""
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e12 else f"{number:g}"
 
 
 def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:

@@ -62,7 +62,7 @@ def test_every_type_is_read():
         ["a"],
     ]
     assert [p.rule for p in parameters] == [
-        "between 10 and 1e+06",
+        "between 10 and 1000000",
         "at least -1",
         "one of floor, ceil",
         "",
