@@ -84,7 +84,7 @@ class Parameter:
 
 def _bound(number: float) -> str:
     """Write an end of a range in a form that may be given as a value: 1000000, not 1e+06."""
-    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e12 else f"{number:g}"
+    return f"{number:.0f}" if float(number).is_integer() and abs(number) < 1e12 else f"{number:g}"
 
 
 def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
