@@ -211,7 +211,7 @@ def show(title: str, rows: list[Row]) -> None:
         print(
             f"{row['case']:<34} {row['peer']:<24} {duration(row['seconds']):>9} "
             f"{duration(row['peer_seconds']):>9} {row['ratio']:>9.4g} {row['target']:>8} "
-            f"{row['gap']:>8.1e} {peer_gap:>10}{verdict}",
+            f"{'' if row['gap'] is None else format(row['gap'], '.1e'):>8} {peer_gap:>10}{verdict}",
             flush=True,
         )
 

@@ -1,4 +1,4 @@
-"""How the cost of a design grows with the actions A, the dimension d and the problems R."""
+"""How costs grow: with actions A, dimension d and problems R, with rounds n and replications."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import Row, exponent, instance, main, pe_gap, whole_lp
+from speedlib import SPEED, mse_curve, unit_ball
 from speedlib.designs import optimal_design
 from speedlib.solvers.batch import pe_designs
 
@@ -35,6 +36,11 @@ def run(quick: bool) -> list[Row]:
     rows.append(curve("HiGHS, whole LP, d = 10", "A", {n: instance(10, n) for n in highs}, lp))
     many = {n: small_problems(n) for n in problems}
     rows.append(curve("PE batch, A = 20, d = 3", "R", many, batch))
+    longest, most = (10**5, 10**4) if quick else (10**7, 10**5)
+    budgets = {n: (n, 2_000) for n in (10**3, 10**4, 10**5, 10**6, 10**7) if n <= longest}
+    sizes = {r: (10_000, r) for r in (10**3, 10**4, 10**5) if r <= most}
+    rows.append(curve("SPEED, unit ball, 2,000 replications", "n", budgets, simulation))
+    rows.append(curve("SPEED, unit ball, n = 10,000", "replications", sizes, simulation))
     return rows
 
 
@@ -57,6 +63,13 @@ def lp(features, variances, c) -> float:
 def batch(features, variances, c) -> float:
     """Solve many problems; answer with the largest gap."""
     return float(pe_designs(features, variances, c).gaps.max())
+
+
+def simulation(rounds: int, replications: int) -> float:
+    """Simulate SPEED with a design for each replication; there is no gap to tell."""
+    ball, strategy = unit_ball(), SPEED(exploration="identifiable", covariance="psd")
+    mse_curve(ball.bandit, ball.policy, [strategy], [rounds], replications, seed=1)
+    return 0.0
 
 
 def small_problems(problems: int) -> tuple[Any, Any, Any]:

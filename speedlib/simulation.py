@@ -188,9 +188,13 @@ def conditional_moments(
     trial: Trial, bandit: LinearBandit, policy: Floats
 ) -> tuple[Floats, Floats]:
     """Return variance and bias of the estimate given all but the last rewards, shape (...,)."""
-    variance = conditional_variance(trial.coefficients, trial.counts, bandit.variances)
-    mean = trial.offset + trial.coefficients @ bandit.means
-    return variance, np.asarray(mean - bandit.value(policy))
+    offset, coefficients, counts = trial.offset, trial.coefficients, trial.counts
+    if len(counts) and not (counts.strides[0] or coefficients.strides[0]):
+        # One allocation, shown once for each replication: its moments are worth computing once.
+        coefficients, counts = coefficients[:1], counts[:1]
+    variance = conditional_variance(coefficients, counts, bandit.variances)
+    bias = offset + coefficients @ bandit.means - bandit.value(policy)
+    return np.broadcast_to(variance, bias.shape), np.asarray(bias)
 
 
 def _block_sizes(bandit: LinearBandit, replications: int) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 from speedlib.checks import Counts, Flags, Floats, check_choice, check_share, frozen
 from speedlib.covariance import COVARIANCE_ESTIMATES, estimate_covariance
 from speedlib.designs import optimal_design
-from speedlib.estimators import ValueEstimate, combine, value_coefficients
+from speedlib.estimators import ValueEstimate, combine, is_estimable, value_coefficients
 from speedlib.exploration import SAMPLINGS, exploration_counts
 from speedlib.rewards import Rewards
 from speedlib.rounding import ROUNDINGS, round_design
@@ -148,6 +148,15 @@ class FixedTrial(Trial):
                 "trial its rewards by estimate first"
             )
         return self._coefficients
+
+    @property
+    def estimable(self) -> Flags:
+        """Whether the pulls determine the value, shape (...,)."""
+        rows = self.coefficients
+        # One row that serves all replications is looked at once.
+        distinct = rows[:1] if rows.ndim > 1 and not rows.strides[0] else rows
+        found = is_estimable(distinct, self.setting.features, self.setting.direction)
+        return np.broadcast_to(found, rows.shape[:-1])
 
 
 class OrdinaryTrial(FixedTrial):

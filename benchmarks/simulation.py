@@ -1,0 +1,157 @@
+"""Simulated experiments: the engine against plain numpy, exact errors against drawn ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from scipy import stats
+
+from benchmarks.common import Floats, Row, main, race
+from speedlib import SPEED, LinearBandit, OnPolicy, mse_curve, unit_ball
+from speedlib.rounding import efficient_counts
+from speedlib.simulation import squared_errors
+from speedlib.trials import Strategy
+
+TITLE = "Simulated experiments"
+
+#: Rounds of one experiment on the large bandit, experiments of the engine and of the baseline.
+FULL, QUICK = (10_000, 20_000, 2_000), (10_000, 2_000, 200)
+
+#: A right engine fails this often.
+ALPHA = 1e-4
+
+
+def bandit_and_policy(n_actions: int = 100, d: int = 5) -> tuple[LinearBandit, Floats]:
+    """Gaussian features and parameters, a random target policy."""
+    rng = np.random.default_rng([7, n_actions, d])
+    features = rng.normal(size=(n_actions, d))
+    Sigma = np.diag(rng.uniform(0.1, 2.0, size=d))
+    bandit = LinearBandit(features, rng.normal(size=d), Sigma=Sigma)
+    return bandit, rng.dirichlet(np.ones(n_actions))
+
+
+def experiment(
+    bandit: LinearBandit, policy: Floats, actions: Floats, rng: np.random.Generator
+) -> float:
+    """One experiment as one would write it: every reward drawn, all rounds at once."""
+    x, variances = bandit.features[actions], bandit.variances[actions]
+    rewards = x @ bandit.theta + np.sqrt(variances) * rng.standard_normal(len(actions))
+    weighted = x / variances[:, None]
+    theta = np.linalg.solve(weighted.T @ x, weighted.T @ rewards)
+    return float((policy @ bandit.features @ (theta - bandit.theta)) ** 2)
+
+
+def baseline(
+    bandit: LinearBandit, policy: Floats, rounds: int, size: int, balanced: bool
+) -> Floats:
+    """Squared errors of on-policy experiments, one after the other."""
+    rng = np.random.default_rng(8)
+    fixed = np.repeat(np.arange(bandit.n_actions), efficient_counts(policy, rounds))
+    errors = []
+    for _ in range(size):
+        actions = fixed if balanced else rng.choice(bandit.n_actions, size=rounds, p=policy)
+        errors.append(experiment(bandit, policy, actions, rng))
+    return np.array(errors)
+
+
+def engine(
+    bandit: LinearBandit, policy: Floats, strategy: Strategy, rounds: int, size: int, method: str
+) -> Floats:
+    """Squared errors of the engine, in blocks of the size that `mse_curve` takes."""
+    streams = np.random.SeedSequence(9).spawn(size // 1000)
+    parts = [
+        squared_errors(bandit, policy, strategy, rounds, 1000, stream, method)[0]
+        for stream in streams
+    ]
+    return np.concatenate(parts)
+
+
+def against_numpy(quick: bool, balanced: bool) -> Row:
+    """Race on one bandit; the errors of both must have one law."""
+    rounds, size, peer_size = QUICK if quick else FULL
+    bandit, policy = bandit_and_policy()
+    strategy = OnPolicy(sampling="balanced" if balanced else "random")
+    outcome = race(
+        partial(engine, bandit, policy, strategy, rounds, size, "draws"),
+        partial(baseline, bandit, policy, rounds, peer_size, balanced),
+        3,
+    )
+    agreement = float(stats.ks_2samp(outcome.our_answer, outcome.their_answer).pvalue)
+    ratio, least = outcome.ratio * size / peer_size, 200 if balanced else 20
+    return {
+        "case": f"A = 100, d = 5, n = {rounds:,}, " + ("fixed pulls" if balanced else "random"),
+        "peer": "numpy, one by one",
+        "seconds": outcome.ours / size,
+        "peer_seconds": outcome.theirs / peer_size,
+        "ratio": ratio,
+        "meaning": "times the experiments per second",
+        "gap": None,
+        "peer_gap": None,
+        "agreement": agreement,
+        "target": f">= {least}",
+        "met": bool(ratio >= least and agreement > ALPHA),
+    }
+
+
+def against_draws(quick: bool) -> Row:
+    """How many times fewer replications the exact conditional error needs for one precision."""
+    ball, strategy = unit_ball(), SPEED(exploration="identifiable", covariance="psd")
+    rounds, size = 10_000, 4_000 if quick else 100_000
+    run = partial(engine, ball.bandit, ball.policy, strategy, rounds, size)
+    outcome = race(partial(run, "exact"), partial(run, "draws"), 1)
+    exact, drawn = outcome.our_answer, outcome.their_answer
+    difference = abs(exact.mean() - drawn.mean())
+    spread = np.sqrt((exact.var() + drawn.var()) / size)
+    ratio = float(drawn.var() / exact.var())
+    return {
+        "case": f"regret of SPEED, unit ball, n = {rounds:,}",
+        "peer": "drawn errors",
+        "seconds": outcome.ours / size,
+        "peer_seconds": outcome.theirs / size,
+        "ratio": ratio,
+        "meaning": "times fewer replications for one standard error",
+        "gap": None,
+        "peer_gap": None,
+        "agreement": float(2 * stats.norm.sf(difference / spread)),
+        "target": ">= 100",
+        "met": bool(ratio >= 100 and difference / spread < stats.norm.isf(ALPHA / 2)),
+    }
+
+
+def throughput(quick: bool) -> Row:
+    """Replications per second of SPEED, each with a design of its own, through `mse_curve`."""
+    ball, strategy = unit_ball(), SPEED(exploration="identifiable", covariance="psd")
+    size = 4_000 if quick else 100_000
+    run: Callable[[], object] = partial(
+        mse_curve, ball.bandit, ball.policy, [strategy], [10_000], size, seed=1
+    )
+    outcome = race(run, lambda: None, 1 if quick else 3)
+    rate = size / outcome.ours
+    return {
+        "case": "SPEED with a design each, unit ball",
+        "peer": "replications per second",
+        "seconds": outcome.ours / size,
+        "peer_seconds": None,
+        "ratio": rate,
+        "meaning": "replications per second",
+        "gap": None,
+        "peer_gap": None,
+        "target": ">= 5000",
+        "met": bool(rate >= 5000),
+    }
+
+
+def run(quick: bool) -> list[Row]:
+    """Race the engine, weigh exact errors against drawn ones, count replications."""
+    return [
+        against_numpy(quick, balanced=False),
+        against_numpy(quick, balanced=True),
+        against_draws(quick),
+        throughput(quick),
+    ]
+
+
+if __name__ == "__main__":
+    main("simulation", TITLE, run)
