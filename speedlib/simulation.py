@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import ThreadpoolController
 
 from speedlib.bandit import LinearBandit
 from speedlib.checks import (
@@ -85,7 +84,7 @@ def mse_curve(
         Worker processes. None leaves it to joblib's current backend, for instance a Dask cluster:
         ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``.
     progress : bool or callable
-        True shows a bar if the error stream is a terminal (needs rich). A callable is told the
+        True shows a bar if the error stream is a terminal. A callable is told the
         numbers of finished and of all blocks.
 
     Returns
@@ -260,8 +259,10 @@ def _sums(groups: Counts, errors: Floats) -> Floats:
 
 
 @cache
-def _linear_algebra() -> ThreadpoolController:
+def _linear_algebra() -> Any:
     """Find the linear-algebra libraries of this process, once."""
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 
