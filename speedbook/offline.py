@@ -34,7 +34,7 @@ from speedbook.parameters import Parameter
 from speedbook.rules import Verdict
 
 STYLE = Path(__file__).with_name("offline.css")
-MATHJAX = "sphinx-mathjax-offline", "sphinx-mathjax-offline/static/mathjax/tex-svg.js"
+MATHJAX = "sphinx-mathjax-offline", "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"
 #: Characters of one output that the page shows; the notebook has the rest.
 MOST = 100_000
 #: Cells whose content the page shows elsewhere, or folds away.
@@ -70,11 +70,12 @@ def page_html(
         TeX macros of the book.
     """
     markdown = _markdown(claims)
-    cells = [_cell(cell, markdown) for cell in notebook.cells]
-    # The title first, then what is special about this run.
-    body = "\n".join([*cells[:1], _box(parameters, values, facts), *cells[1:]])
+    cells = "\n".join(_cell(cell, markdown) for cell in notebook.cells)
+    # Below the title stands what is special about this run.
+    head, title_end, text = cells.partition("</h1>")
+    body = f"{head}{title_end}\n{_box(parameters, values, facts)}{text}"
     mathjax = {"tex": {"macros": dict(macros)}, "options": {"enableMenu": False}}
-    title = re.sub(r"^#+\s*", "", notebook.cells[0].source.strip().splitlines()[0])
+    title = next(iter(notebook.cells[0].source.strip().splitlines()), "").lstrip("# ")
     return (
         '<!DOCTYPE html>\n<html lang="en-GB">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -94,8 +95,8 @@ def mathjax_source() -> str:
 
 
 def _in_script(code: str) -> str:
-    """Hide what would end a script, or keep it from ending: all of it stands in strings."""
-    return code.replace("</", "<\\/").replace("<!--", "<\\!--")
+    """Hide what would end a script, or keep it from ending: it can only stand in strings."""
+    return re.sub("<(?=/script|!--)", r"\\x3C", code, flags=re.I)
 
 
 def tex_macros(root: Path) -> dict[str, Any]:

@@ -61,6 +61,8 @@ class Parameter:
             return self._check_scalar(value)
         if not isinstance(value, list):
             raise ValueError(f"{self.name}: must be of type {self.type}; got {value!r}")
+        if not value:
+            raise ValueError(f"{self.name}: must hold at least one element")
         return [self._check_scalar(element) for element in value]
 
     def _check_scalar(self, value: Any) -> Scalar:

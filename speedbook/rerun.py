@@ -12,6 +12,7 @@ from speedbook.cli import FAILED, MOVED, USAGE
 from speedbook.lint import source_problems
 from speedbook.manifest import Manifest, read_manifest
 from speedbook.notebooks import notebook_parameters, read_notebook
+from speedbook.pages import counted
 from speedbook.paths import find_root
 from speedbook.progress import Reporter
 from speedbook.runs import RUNS, Request, RunFailed, committed_rows, facts, run
@@ -124,8 +125,9 @@ def _compare(earlier: Manifest, manifest: Manifest, reporter: Reporter) -> bool:
     if differences:
         reporter.fail("\n  ".join(["The results differ:", *differences]))
     else:
-        counts = f"{len(found.records)} records, {len(found.figures)} figures"
-        reporter.say(f"The results are identical: {counts}, {len(found.tables)} tables.")
+        numbers = len(found.records), len(found.figures), len(found.tables)
+        counts = ", ".join(map(counted, numbers, ("record", "figure", "table")))
+        reporter.say(f"The results are identical: {counts}.")
     circumstances = earlier.circumstances(manifest)
     tell = reporter.fail if differences else reporter.say
     if circumstances:

@@ -50,7 +50,7 @@ def tiny_notebook(*cells: str, parameters: str | None = PARAMETERS) -> Any:
     return nbformat.v4.new_notebook(cells=built, metadata=metadata)
 
 
-@pytest.fixture(name="tiny_notebook")
+@pytest.fixture(name="tiny_notebook", scope="session")
 def tiny_notebook_fixture() -> Callable[..., Any]:
     return tiny_notebook
 
