@@ -95,7 +95,14 @@ class PlugIn(ExploreThenCommit):
         return self.designs(rows, setting).reshape(variances.shape)
 
     def best_length(self, variances: Floats, exploration: Floats, setting: Setting) -> Floats:
-        r"""Return :math:`\Gamma_* = \sqrt{v\,n}` of the PE-optimal design for these variances."""
+        r"""Return :math:`\Gamma_* = \sqrt{v\,n}` of the PE-optimal design for these variances.
+
+        A variance far below the others makes v large. A pilot of :math:`\Gamma_0` rounds cannot
+        tell one that is truly small from an error of relative size :math:`\Gamma_0^{-1/2}`, so
+        that variances are first raised to this share of their mean.
+        """
+        share = 1.0 / np.sqrt(self.exploration_length(setting.rounds))
+        variances = np.maximum(variances, share * variances.mean(axis=-1, keepdims=True))
         rows = variances.reshape(-1, variances.shape[-1])
         commit = pe_designs(setting.features, rows, setting.direction).weights
         cost = estimation_cost(

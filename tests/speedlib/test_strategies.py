@@ -461,13 +461,16 @@ def test_tuned_exploration_finds_the_best_length() -> None:
     assert np.ptp(explored) > 0
 
 
-def test_exploration_is_never_tuned_beyond_half_of_the_budget() -> None:
-    strategy = SPEED(exploration="uniform", exploration_rounds="tuned", covariance="psd")
-    trial = begin(strategy, BALL.bandit, BALL.policy, 40, 5, replications=300)
+@pytest.mark.parametrize(("advice", "explored"), [(0.0, 3), (11.2, 12), (1e9, 20), (np.inf, 20)])
+def test_exploration_is_tuned_between_the_pilot_and_half_of_the_budget(
+    advice: float, explored: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PlugIn, "best_length", lambda *_: np.full(7, advice))
+    strategy = SPEED(exploration="uniform", exploration_rounds="tuned")
+    trial = begin(strategy, BALL.bandit, BALL.policy, 40, 5, replications=7)
     phases = play(trial, BALL.bandit, 6)
-    explored = phases[0].rounds + phases[1].rounds
-    assert explored.max() == 20
-    assert explored.min() >= 3
+    assert np.all(phases[0].rounds == 3)
+    assert np.all(phases[0].rounds + phases[1].rounds == explored)
 
 
 # --- a strategy of one's own --------------------------------------------------------------------
