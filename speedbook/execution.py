@@ -202,7 +202,11 @@ def _last_begun_cell(output: Path) -> str | None:
     """Return the name of the last cell that was begun, or None where no kernel ever started."""
     if not output.is_file():
         return None
-    notebook = read_notebook(output)
+    try:
+        notebook = read_notebook(output)
+    except ValueError:
+        # The disk is full, or the output was too large for a file.
+        return "a cell of which the outputs were not written"
     # papermill puts its error messages in as cells of their own.
     notebook.cells = [cell for cell in notebook.cells if "papermill" in cell.metadata]
     begun = [cell for cell in notebook.cells if cell.metadata.papermill.get("start_time")]
