@@ -58,6 +58,7 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "G-optimal": {"color": "#c05a9b", "marker": "D", "linestyle": "-."},
     "D-optimal": {"color": "#3a9bd9", "marker": "v", "linestyle": (0, (1, 1.2))},
     "Uniform": {"color": "#7a7a7a", "marker": "X", "linestyle": (0, (1, 1.2))},
+    "Your own": {"color": "#6a3d9a", "marker": "*", "markersize": 10, "linestyle": (0, (3, 1))},
     "Per-arm": {"color": "#b07d00", "marker": "P", "linestyle": (0, (3, 1, 1, 1))},
 }
 
