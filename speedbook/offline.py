@@ -30,8 +30,10 @@ from nbformat import NotebookNode
 from speedbook.cards import badge_html
 from speedbook.execution import ANSI
 from speedbook.ledger import lookup
-from speedbook.parameters import Parameter
+from speedbook.pages import counted
+from speedbook.parameters import Parameter, Value
 from speedbook.rules import Verdict
+from speedbook.values import as_argument
 
 STYLE = Path(__file__).with_name("offline.css")
 MATHJAX = "sphinx-mathjax-offline", "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"
@@ -47,7 +49,7 @@ Claims = Mapping[str, Mapping[str, Any]]
 def page_html(
     notebook: NotebookNode,
     parameters: Sequence[Parameter],
-    values: Mapping[str, Any],
+    values: Mapping[str, Value],
     claims: Claims,
     facts: Sequence[str],
     macros: Mapping[str, Any],
@@ -107,22 +109,26 @@ def tex_macros(root: Path) -> dict[str, Any]:
     return dict(config or {})
 
 
-def _box(parameters: Sequence[Parameter], values: Mapping[str, Any], facts: Sequence[str]) -> str:
+def _box(parameters: Sequence[Parameter], values: Mapping[str, Value], facts: Sequence[str]) -> str:
     rows = "\n".join(_row(parameter, values[parameter.name]) for parameter in parameters)
     lines = "\n".join(f"<p>{escape(fact)}</p>" for fact in facts)
+    count = counted(len(parameters), "parameter")
     return (
-        f'<section class="run">\n{lines}\n<table>\n<thead><tr><th>Parameter</th><th>Value</th>'
-        f"<th>Default</th><th>Meaning</th></tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n"
-        "</section>"
+        f'<section class="run">\n{lines}\n<details>\n<summary>{count}</summary>\n<table>\n'
+        "<thead><tr><th>Parameter</th><th>Value</th><th>Meaning</th></tr></thead>\n"
+        f"<tbody>\n{rows}\n</tbody>\n</table>\n</details>\n</section>"
     )
 
 
-def _row(parameter: Parameter, value: Any) -> str:
-    changed = ' class="changed"' if value != parameter.default else ""
+def _row(parameter: Parameter, value: Value) -> str:
+    shown, mark = as_argument(value), ""
+    if value != parameter.default:
+        mark = ' class="changed"'
+        shown += f" (default {as_argument(parameter.default)})"
     meaning = f"{parameter.help}; {parameter.rule}" if parameter.rule else parameter.help
     return (
-        f"<tr{changed}><td><code>{parameter.name}</code></td><td>{escape(repr(value))}</td>"
-        f"<td>{escape(repr(parameter.default))}</td><td>{escape(meaning)}</td></tr>"
+        f"<tr{mark}><td><code>{parameter.name}</code></td>"
+        f"<td>{escape(shown)}</td><td>{escape(meaning)}</td></tr>"
     )
 
 

@@ -26,11 +26,13 @@ from speedbook.ledger import LEDGER
 from speedbook.manifest import MANIFEST, Manifest, code_digest, read_environment
 from speedbook.notebooks import MESSAGE, normalise, read_notebook, serialise
 from speedbook.offline import page_html, tex_macros
+from speedbook.pages import duration
 from speedbook.parameters import Parameter, Value
 from speedbook.paths import write_atomically
 from speedbook.progress import Reporter
 from speedbook.provenance import digest
 from speedbook.results import Results, read_results, records_csv
+from speedbook.values import as_argument
 
 #: Where run folders are, below the top folder of the book.
 RUNS = "runs"
@@ -129,7 +131,7 @@ def run(request: Request, out: Path, reporter: Reporter) -> tuple[Path, Manifest
             changed=tuple(request.changed),
             seed=seed if type(seed := request.values.get("seed")) is int else None,
             cell_timeout=request.timeout,
-            started=started.isoformat(timespec="seconds"),
+            started=f"{started:%Y-%m-%d %H:%M:%S} UTC",
             seconds=end.seconds,
             failure=end.failure,
             environment=environment,
@@ -264,12 +266,12 @@ def _page(request: Request, executed: NotebookNode, manifest: Manifest, registry
 
 def facts(request: Request, manifest: Manifest) -> list[str]:
     """Say what is special about a run, a line each."""
-    changed = ", ".join(f"{name} = {value!r}" for name, value in request.changed.items())
+    changed = ", ".join(f"{name} = {as_argument(value)}" for name, value in request.changed.items())
     environment = manifest.environment
     commit = environment.commit[:12] if environment.commit else "no git"
     return [
         f"A rerun of {request.name}, {f'with {changed}' if changed else 'at its defaults'}.",
-        f"Begun {manifest.started}, {manifest.seconds:.1f} s; {commit}"
+        f"Begun {manifest.started}, {duration(manifest.seconds)}; {commit}"
         f"{' with uncommitted changes' if environment.changed else ''}; "
         f"Python {environment.python} on {environment.machine['system']}.",
     ]

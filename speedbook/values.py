@@ -104,7 +104,7 @@ def _scalar(kind: str, text: Any) -> Scalar:
         return text  # type: ignore[no-any-return]
     try:
         return READERS[kind](text.strip())
-    except (ValueError, OverflowError, KeyError):
+    except (ValueError, KeyError):
         return text
 
 

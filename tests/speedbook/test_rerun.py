@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -9,16 +10,20 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_markdown_cell
+from rich.console import Console
 from typer.testing import CliRunner
 
 import speedbook.runs
 from speedbook.cli import app
+from speedbook.execution import ANSI
 from speedbook.manifest import read_manifest
 from speedbook.notebooks import code_cells, read_notebook
+from speedbook.progress import Reporter
 from speedbook.results import Results, table_csv
 
 ROOT = Path(__file__).parents[2]
@@ -173,7 +178,7 @@ def test_the_page_needs_nothing_but_itself(rich_run):
     for part in (
         "<h1>A page</h1>\n<section",
         "with x = 6.",
-        '<tr class="changed"><td><code>x</code></td><td>6</td><td>3</td>',
+        '<tr class="changed"><td><code>x</code></td><td>6 (default 3)</td>',
         'alt="A line to &lt;x&gt;."',
         r"\(\bx &lt; 1\)",
         # The number of this run, and not of the committed ledger.
@@ -357,6 +362,30 @@ def test_a_folder_that_is_there_is_never_written_to(book, monkeypatch):
     found = folders(book.root)
     assert [folder.name for folder in found] == ["name", "name-2", "name-3"]
     assert [read_manifest(folder).parameters["x"] for folder in found] == [1, 2, 3]
+
+
+def test_progress_is_told_cell_by_cell(book, monkeypatch):
+    told = []
+
+    @contextmanager
+    def steps(_, title, total):
+        yield lambda place, step: told.append((total, place, step))
+
+    monkeypatch.setattr(Reporter, "steps", steps)
+    book.cells(*["import time; time.sleep(0.7)"] * 3)
+    rerun("fig", "-p", "x=2")
+    # The title, the parameters, the values given, and three more.
+    assert {(6, place, f"cell {place + 1}") for place in (3, 4, 5)} <= set(told)
+    assert told == sorted(told)
+
+
+def test_a_terminal_shows_a_bar():
+    reporter = Reporter()
+    reporter.console = Console(file=io.StringIO(), force_terminal=True, width=90)
+    with reporter.steps("Running it", 4) as at:
+        at(2, "cell 3")
+    shown = ANSI.sub("", reporter.console.file.getvalue())
+    assert re.search("Running it.* 2/4 .*cell 3", shown)
 
 
 def test_two_runs_at_once_do_not_meet(book):
