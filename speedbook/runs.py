@@ -118,18 +118,21 @@ def run(request: Request, out: Path, reporter: Reporter) -> tuple[Path, Manifest
         If a file cannot be written.
     """
     started = datetime.now(UTC)
+    # Kernels work in the folder of the notebook, and would take a relative path from there.
+    parent = out.resolve() / request.stem
     environment, registry = read_environment(request.root), load_registry(request.root)
-    with _working_folder(out / request.stem, _folder_name(request, started)) as work:
+    with _working_folder(parent, _folder_name(request, started)) as work:
         end = _execute(request, work.path, reporter)
         executed = _executed(work.path / f"{request.stem}.ipynb", end)
         results, tables = read_results(executed, registry)
+        seed = request.values.get("seed")
         manifest = Manifest(
             notebook=request.name,
             code=code_digest(request.notebook),
             setting=request.setting,
             parameters=request.values,
             changed=tuple(request.changed),
-            seed=seed if type(seed := request.values.get("seed")) is int else None,
+            seed=seed if type(seed) is int else None,
             cell_timeout=request.timeout,
             started=f"{started:%Y-%m-%d %H:%M:%S} UTC",
             seconds=end.seconds,

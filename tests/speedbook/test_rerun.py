@@ -206,11 +206,15 @@ def there(rich_run, monkeypatch):
 def test_a_repetition_is_identical_and_touches_nothing(there):
     book, folder = there
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    said = rerun("--from", folder / "manifest.json")
+    said = rerun("--from", folder / "manifest.json", "--out", "elsewhere")
     assert "The results are identical: 1 record, 1 figure, 1 table." in said
     assert "The circumstances are the same." in said
     assert {path: path.read_bytes() for path in before} == before
-    first, second = (read_manifest(path) for path in folders(book.root, "prop-1")[:2])
+    (again,) = (book.root / "elsewhere" / "prop-1").iterdir()
+    assert {path.relative_to(again) for path in again.rglob("*")} == {
+        path.relative_to(folder) for path in folder.rglob("*")
+    }
+    first, second = read_manifest(folder), read_manifest(again)
     assert first.results == second.results
     assert first.parameters == second.parameters
 
