@@ -274,7 +274,8 @@ class _Sums:
         self.mean, self._square = np.zeros(n_cells), np.zeros(n_cells)
         self.inestimable, self._done = np.zeros(n_cells), np.zeros(n_cells)
         self.groups = np.zeros((n_cells, plan.groups))
-        self.group_sizes = np.bincount(plan.groups_of(0, sum(plan.sizes)))
+        each, rest = divmod(sum(plan.sizes), plan.groups)
+        self.group_sizes = each + (np.arange(plan.groups) < rest).astype(np.int64)
 
     def add(self, cell: int, size: int, block: _Block) -> None:
         """Take in a block (the update of Chan, Golub and LeVeque)."""
