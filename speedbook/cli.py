@@ -99,7 +99,9 @@ def rerun(
     ] = None,
     cell_timeout: Annotated[
         int | None,
-        typer.Option(min=1, metavar="SECONDS", help="Time for each cell; by default, 300."),
+        typer.Option(
+            min=1, metavar="SECONDS", help="Time for each cell: 300, or 3600 with --paper."
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Tell of failures only.")] = False,
     show_help: Annotated[

@@ -17,6 +17,7 @@ from speedbook.notebooks import code
 from speedbook.provenance import data_digests, digest, git_state, installed_versions
 from speedbook.results import Results
 
+Setting = Literal["defaults", "paper"]
 MANIFEST = "manifest.json"
 #: Packages that changed are named up to this number; the rest is counted.
 NAMED = 8
@@ -128,7 +129,7 @@ class Manifest(_Part):
     format: Literal[1] = 1
     notebook: str
     code: str
-    setting: Literal["defaults", "paper"]
+    setting: Setting
     parameters: dict[str, Any]
     changed: tuple[str, ...]
     seed: int | None

@@ -9,8 +9,9 @@ from typing import Any
 
 from speedbook.cards import rounded_record
 from speedbook.cli import FAILED, MOVED, USAGE
+from speedbook.execution import CELL_TIMEOUT, PAPER_TIMEOUT
 from speedbook.lint import source_problems
-from speedbook.manifest import Manifest, read_manifest
+from speedbook.manifest import Manifest, Setting, read_manifest
 from speedbook.notebooks import notebook_parameters, read_notebook
 from speedbook.pages import counted
 from speedbook.paths import find_root
@@ -66,12 +67,14 @@ def _request(root: Path, asked: Asked) -> Request:
     """Check notebook, names and values."""
     if asked.notebook is None:
         raise ValueError("name a NOTEBOOK, or a manifest to repeat with --from")
-    request = _at_defaults(root, find_notebook(root, asked.notebook), asked)
+    request = _at_defaults(root, find_notebook(root, asked.notebook))
     given = list(paper_values(root, request.name).items()) if asked.paper else []
     given += read_file(asked.params).items() if asked.params else []
     given += read_assignments(asked.assignments)
     values = read_values(request.parameters, given)
-    return replace(request, given=values, setting="paper" if asked.paper else "defaults")
+    timeout = asked.timeout or (PAPER_TIMEOUT if asked.paper else CELL_TIMEOUT)
+    setting: Setting = "paper" if asked.paper else "defaults"
+    return replace(request, given=values, setting=setting, timeout=timeout)
 
 
 def _repetition(root: Path, asked: Asked, earlier: Manifest) -> Request:
@@ -81,7 +84,7 @@ def _repetition(root: Path, asked: Asked, earlier: Manifest) -> Request:
     name = find_notebook(root, earlier.notebook)
     if asked.notebook is not None and find_notebook(root, asked.notebook) != name:
         raise ValueError(f"--from: the manifest is of {name}, not of {asked.notebook}")
-    request = _at_defaults(root, name, asked)
+    request = _at_defaults(root, name)
     known = {parameter.name: parameter for parameter in request.parameters}
     if gone := [name for name in earlier.parameters if name not in known]:
         faults = (
@@ -89,15 +92,15 @@ def _repetition(root: Path, asked: Asked, earlier: Manifest) -> Request:
         )
         raise ValueError("\n".join(faults))
     values = {name: known[name].check(value) for name, value in earlier.parameters.items()}
-    return replace(request, given=values, setting=earlier.setting)
+    timeout = asked.timeout or earlier.cell_timeout
+    return replace(request, given=values, setting=earlier.setting, timeout=timeout)
 
 
-def _at_defaults(root: Path, name: str, asked: Asked) -> Request:
+def _at_defaults(root: Path, name: str) -> Request:
     notebook = read_notebook(root / name)
     if problems := source_problems(notebook):
         raise ValueError("\n".join(f"{name}: {problem}" for problem in problems))
-    request = Request(root, name, notebook, notebook_parameters(notebook), {})
-    return request if asked.timeout is None else replace(request, timeout=asked.timeout)
+    return Request(root, name, notebook, notebook_parameters(notebook), {})
 
 
 def _judge(root: Path, manifest: Manifest, reporter: Reporter) -> bool:

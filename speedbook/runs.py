@@ -16,14 +16,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from nbformat import NotebookNode
 
 from speedbook.claims import Registry, load_registry
 from speedbook.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
 from speedbook.ledger import LEDGER
-from speedbook.manifest import MANIFEST, Manifest, code_digest, read_environment
+from speedbook.manifest import MANIFEST, Manifest, Setting, code_digest, read_environment
 from speedbook.notebooks import MESSAGE, normalise, read_notebook, serialise
 from speedbook.offline import page_html, tex_macros
 from speedbook.pages import duration
@@ -67,7 +67,7 @@ class Request:
     notebook: NotebookNode
     parameters: tuple[Parameter, ...]
     given: Mapping[str, Value]
-    setting: Literal["defaults", "paper"] = "defaults"
+    setting: Setting = "defaults"
     timeout: int = CELL_TIMEOUT
 
     @property

@@ -253,7 +253,7 @@ def asked(tmp_path_factory, make_tiny_book, tiny_notebook):
     ran = []
 
     def no_run(request, out, reporter):
-        ran.append(request.values)
+        ran.append(request)
         raise speedbook.rerun.RunFailed("it would have run")
 
     def ask(*arguments):
@@ -266,9 +266,9 @@ def asked(tmp_path_factory, make_tiny_book, tiny_notebook):
         assert "Traceback" not in result.output
         # Either nothing ran, or what ran obeys the rules.
         assert (result.exit_code, len(ran)) in [(2, 0), (3, 1)], result.output
-        for values in ran:
-            assert {n: KNOWN[n].check(v) for n, v in values.items()} == values
-        return SimpleNamespace(code=result.exit_code, values=ran[0] if ran else None)
+        for request in ran:
+            assert {n: KNOWN[n].check(v) for n, v in request.values.items()} == request.values
+        return SimpleNamespace(code=result.exit_code, request=ran[0] if ran else None)
 
     return SimpleNamespace(ask=ask, book=book)
 
@@ -320,5 +320,10 @@ def test_no_manifest_brings_a_traceback(asked, content):
 def test_what_is_set_last_wins(asked):
     asked.book.write("p.yml", "n: 3\nshare: 0.25\n")
     asked.book.write(PAPER, f"{FIG}:\n  n: 2\n  rule: ceil\n")
-    values = asked.ask("fig", "--paper", "--params", "p.yml", "-p", "share=1e-2").values
+    request = asked.ask("fig", "--paper", "--params", "p.yml", "-p", "share=1e-2").request
+    values = request.values
     assert (values["n"], values["rule"], values["share"]) == (3, "ceil", 0.01)
+    assert (request.setting, request.timeout) == ("paper", 3600)
+    request = asked.ask("fig", "--paper", "--cell-timeout", "7").request
+    assert request.timeout == 7
+    assert asked.ask("fig").request.timeout == 300
