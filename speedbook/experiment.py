@@ -8,6 +8,7 @@ that was observed, phase by phase, and stops where rewards are still to come.
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 #: Columns with a meaning; all others of the table of actions are features.
 ACTION, PROBABILITY = "action", "probability"
 LOG = ("phase", ACTION, "reward")
+#: More phases than any strategy has.
+PHASES = 1000
 
 
 @dataclass(frozen=True)
@@ -109,8 +112,8 @@ def read_log(path: Path, actions: Actions) -> list[Rewards]:
         return []
     table = _read_csv(path, LOG)
     phases = _numbers(path, table, "phase")
-    if np.any((phases < 1) | (phases != np.rint(phases))):
-        raise ValueError(f"{path}: phases are numbered 1, 2, ...; got {phases.min():g}")
+    if (wrong := phases[(phases != np.rint(phases)) | (phases < 1) | (phases > PHASES)]).size:
+        raise ValueError(f"{path}: phases are numbered 1, 2, ..., {PHASES}; got {wrong[0]:g}")
     index = [_number_of(path, name.strip(), actions.names) for name in table[ACTION]]
     rewards, chosen = _numbers(path, table, "reward"), np.array(index, dtype=int)
     last = int(phases.max(initial=0))
@@ -140,7 +143,7 @@ class Progress:
     estimate: ValueEstimate | None
 
 
-def advance(trial: Trial, log: Sequence[Rewards]) -> Progress:
+def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progress:
     """Tell a fresh trial what the log holds, phase by phase, as far as it goes.
 
     Parameters
@@ -149,6 +152,8 @@ def advance(trial: Trial, log: Sequence[Rewards]) -> Progress:
         As `speedlib.Strategy.begin` returns it.
     log : sequence of Rewards
         The rewards of each phase.
+    names : sequence of str
+        Names of the actions.
 
     Returns
     -------
@@ -166,8 +171,8 @@ def advance(trial: Trial, log: Sequence[Rewards]) -> Progress:
         if np.any(seen.counts > asked):
             action = int(np.argmax(seen.counts - asked))
             raise ValueError(
-                f"log: phase {phase} asked for {asked[action]} pulls of action number {action + 1}"
-                f" and the log holds {seen.counts[action]}"
+                f"log: phase {phase} asks for {asked[action]} rounds of {names[action]!r} and the "
+                f"log holds {seen.counts[action]}; are table, budget, choices and seed as before?"
             )
         if np.any(seen.counts < asked):
             if len(log) > phase:
@@ -186,7 +191,22 @@ def _read_csv(path: Path, needed: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+        with warnings.catch_warnings():
+            # Otherwise rows that are too long are cut, or lose their first entry.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                path,
+                dtype=str,
+                index_col=False,
+                keep_default_na=False,
+                skipinitialspace=True,
+                encoding="utf-8-sig",  # spreadsheets may put a byte-order mark in front
+            )
+    except pd.errors.ParserWarning:
+        raise ValueError(
+            f"{path}: rows have more entries than the first line names; "
+            "a name with a comma must stand in quotation marks"
+        ) from None
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:

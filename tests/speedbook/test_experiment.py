@@ -7,10 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from speedbook.execution import Job, execute
 from speedbook.experiment import Actions, Progress, advance, read_actions, read_log
+from speedbook.notebooks import code_cells, read_notebook
 from speedlib import SPEED, LinearBandit, OnPolicy, PerArm, Rewards, Strategy
 
+PAGE = Path(__file__).parents[2] / "notebooks" / "beyond" / "your-own-experiment.ipynb"
 ACTIONS = "action,size,colour,probability\nred,1,0,0.5\nblue, 0, 1 ,0.3\ngrey,1,1,0.2\n"
+NAMES = ("red", "blue", "grey")
 
 
 @pytest.fixture
@@ -27,6 +31,16 @@ def test_a_table_of_actions(actions: Actions) -> None:
     assert actions.policy.tolist() == [0.5, 0.3, 0.2]
 
 
+def test_a_table_as_spreadsheets_write_it(tmp_path: Path, actions: Actions) -> None:
+    """A byte-order mark, Windows' line ends, quotation marks, and an empty line at the end."""
+    text = ACTIONS.replace("red", '"red"').replace("\n", "\r\n") + "\r\n"
+    path = tmp_path / "sheet.csv"
+    path.write_bytes(text.encode("utf-8-sig"))
+    sheet = read_actions(path)
+    assert (sheet.names, sheet.columns) == (actions.names, actions.columns)
+    assert np.array_equal(sheet.features, actions.features)
+
+
 def test_the_example_that_comes_along() -> None:
     example = read_actions(Path(__file__).parents[2] / "data" / "example-actions.csv")
     assert len(example.names) == 8
@@ -39,6 +53,8 @@ def test_the_example_that_comes_along() -> None:
         ("action,size\nred,1\n", "columns action, probability.*probability not among action, size"),
         ("action;size;probability\nred;1;1\n", "separated by commas"),
         ("", "not a CSV"),
+        ("action,size,probability\nred,1,1\nbig, blue,1,0\n", "not a CSV"),
+        ("action,size,probability\nbig, red,1,1\n", "rows have more entries.*quotation marks"),
         ("action,probability\nred,1\n", "one column with a feature"),
         ("action,size,probability\n", "at least one action"),
         ("action,size,probability\nred,1,.5\nred,2,.5\n", "name of its own; twice: red"),
@@ -68,6 +84,7 @@ def test_missing_actions_are_refused(tmp_path: Path) -> None:
         ("phase,action,reward\n1,redd,2\n", "no action is called 'redd'; did you mean 'red'"),
         ("phase,action,reward\n0,red,2\n", "numbered 1, 2"),
         ("phase,action,reward\n1.5,red,2\n", "numbered 1, 2"),
+        ("phase,action,reward\n1,red,2\n1e12,red,2\n", "numbered 1, 2.*got 1e\\+12"),
         ("phase,action,reward\n1,red,two\n", "column reward, row 1: 'two' is not a number"),
     ],
 )
@@ -105,7 +122,7 @@ def test_a_growing_log_ends_where_the_trial_ends(
     def now() -> Progress:
         path.write_text("\n".join(lines) + "\n")
         trial = strategy.begin(actions.features, actions.policy, 60, rng=5)
-        return advance(trial, read_log(path, actions))
+        return advance(trial, read_log(path, actions), actions.names)
 
     phases = []
     while True:
@@ -135,15 +152,15 @@ def logged(phases: list[tuple[int, int, float]], phase: int) -> Rewards:
 def test_a_log_with_more_than_was_asked_for_is_refused(actions: Actions) -> None:
     trial = OnPolicy(estimator="ols").begin(actions.features, actions.policy, 4, rng=1)
     many = Rewards.from_log([0] * 9, [1.0] * 9, 3)
-    with pytest.raises(ValueError, match=r"log: phase 1 asked for .* number 1 and the log holds 9"):
-        advance(trial, [many])
+    with pytest.raises(ValueError, match=r"phase 1 asks for .* 'red' and the log holds 9; are"):
+        advance(trial, [many], NAMES)
 
 
 def test_a_log_that_runs_ahead_is_refused(actions: Actions) -> None:
     trial = SPEED().begin(actions.features, actions.policy, 40, rng=1)
     one = Rewards.from_log([0], [1.0], 3)
     with pytest.raises(ValueError, match="rewards of phase 2 before phase 1 is complete"):
-        advance(trial, [Rewards.none((3,)), one])
+        advance(trial, [Rewards.none((3,)), one], NAMES)
 
 
 def test_a_log_beyond_the_end_is_refused(actions: Actions) -> None:
@@ -152,4 +169,71 @@ def test_a_log_beyond_the_end_is_refused(actions: Actions) -> None:
     rows = np.repeat(np.arange(3), counts)
     told = Rewards.from_log(rows, np.ones(4), 3)
     with pytest.raises(ValueError, match="ends with phase 1"):
-        advance(trial, [told, Rewards.none((3,))])
+        advance(trial, [told, Rewards.none((3,))], NAMES)
+
+
+# The page
+
+
+def run_page(folder: Path, **parameters: object) -> str:
+    """Run the page with a table and a log of one's own; return all texts that it shows."""
+    output = folder / "run.ipynb"
+    given = {
+        "actions_file": str(folder / "actions.csv"),
+        "log_file": str(folder / "log.csv"),
+        "rounds": 60,
+        "exploration_rounds": "sqrt",
+        "repetitions": 100,
+        "seed": 5,
+    }
+    finished = execute(Job("page", PAGE, output, parameters={**given, **parameters}))
+    if finished.failure:
+        return finished.failure
+    shown = [o for cell in code_cells(read_notebook(output)) for o in cell.outputs]
+    data = [o.data for o in shown if "data" in o]
+    return "\n".join(str(d.get("text/markdown", d.get("text/plain", ""))) for d in data)
+
+
+def live_log(actions: Actions) -> tuple[list[str], float]:
+    """Play the strategy of the page by hand; return the log's rows and the estimate."""
+    bandit = LinearBandit(actions.features, [1.0, 2.0], Sigma=np.diag([0.5, 2.0]))
+    strategy = SPEED(
+        exploration="identifiable",
+        exploration_sampling="balanced",
+        covariance="psd",
+        rounding="efficient",
+    )
+    trial = strategy.begin(actions.features, actions.policy, 60, rng=5)
+    rng, rows, counts = np.random.default_rng(1), [], trial.first_counts()
+    for phase in (1, 2):
+        chosen = np.repeat(np.arange(3), counts)
+        drawn = bandit.pull_each(chosen, rng)
+        rows += [
+            f"{phase},{actions.names[a]},{float(r)!r}" for a, r in zip(chosen, drawn, strict=True)
+        ]
+        rewards = Rewards.from_log(chosen, drawn, 3)
+        if not trial.committed:
+            counts = trial.next_counts(rewards)
+    return rows, float(trial.estimate(rewards).value)
+
+
+def test_the_page_follows_a_growing_log(tmp_path: Path) -> None:
+    (tmp_path / "actions.csv").write_text(ACTIONS)
+    rows, value = live_log(read_actions(tmp_path / "actions.csv"))
+    first = run_page(tmp_path)
+    assert "**Phase 1: 7 rounds are still to be played.**" in first
+    assert "There is no file" in first and "still to try" in first and "Not yet" in first
+    (tmp_path / "log.csv").write_text("\n".join(["phase,action,reward", *rows]) + "\n")
+    last = run_page(tmp_path)
+    assert "All 60 rounds are in the log" in last
+    assert f"value of the target policy {value:>20.4g}".split() in [
+        line.split() for line in last.splitlines()
+    ]
+    assert "on-policy, weighted least squares" in last and "nan" not in last
+    assert "true value" not in last
+
+
+def test_the_page_names_what_does_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "actions.csv").write_text(ACTIONS)
+    failure = run_page(tmp_path, log_file="")
+    assert "noise: the table has 2 features; got [0.2, 0.2, 2.0]" in failure
