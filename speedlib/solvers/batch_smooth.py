@@ -1,46 +1,43 @@
-r"""Many small A- and D-optimal designs that share their features, all at once.
+r"""Many A- and D-optimal designs that share their features and differ in their variances.
 
-A strategy that commits to an A- or D-optimal design needs one for every replication, with the same
-features and other variances. For a few dozen actions the Newton steps of
-:mod:`speedlib.solvers.interior` on *all* actions are small dense systems, and thousands of them fit
-into one stacked call. Each design is certified by its largest sensitivity: with
-:math:`M = \sum_a w_a x_a x_a^\top`, points :math:`x_a` scaled by their deviations and
+A strategy that commits to an A- or D-optimal design needs one for every replication.
+:mod:`speedlib.solvers.batch_newton` finds them side by side; here each is brought to few actions
+and certified on its own. With :math:`M = \sum_a w_a x_a x_a^\top`, points :math:`x_a` divided by
+their deviations, and the sensitivities
 
 .. math::
-   s_a = \tfrac1d\, x_a^\top M^{-1} x_a \;\;\text{(D)}, \qquad
-   s_a = x_a^\top M^{-2} x_a / \operatorname{Tr} M^{-1} \;\;\text{(A)},
+   q_a = \tfrac1d\, x_a^\top M^{-1} x_a \;\;\text{(D)}, \qquad
+   q_a = x_a^\top M^{-2} x_a / \mathrm{Tr}\, M^{-1} \;\;\text{(A)},
 
-the efficiency is at least :math:`1/\max_a s_a`, and the optimum attains one. What the batch does
+the efficiency is at least :math:`1/\max_a q_a`, and the optimum attains one. What the batch does
 not solve goes to :func:`speedlib.solvers.exchange.exchange_design`, one by one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib.checks import Floats, check_choice, check_features, check_share, check_variances
+from speedlib.solvers.batch_newton import Problems
 from speedlib.solvers.exchange import exchange_design
-from speedlib.solvers.interior import CENTRING, OFF_PATH, TO_BOUNDARY
 
 __all__ = ["SmoothDesigns", "smooth_designs"]
 
-#: With more actions than this a working set for each problem is cheaper than all actions at once.
-MANY_ACTIONS = 48
+#: Numbers in the largest array of a block of problems.
+BLOCK = 200_000
 
-#: Numbers in one stack of Hessians.
-BLOCK = 1_000_000
+#: Beyond this size of a Newton step, a small working set for each problem is cheaper.
+WORK = 1_000_000
 
-#: Newton steps, multiplicative steps before them, and halvings of a step, at most.
-STEPS, FIRST_STEPS, HALVINGS = 50, 12, 20
+#: Coordinates of an action in a basis are zero below this multiple of the largest.
+INDEPENDENT = 1e-9
 
-#: Weights below this multiple of the largest are taken for zero, if the design stays good.
-VANISHING = 1e-6
-
-#: Problems with an information matrix of a larger condition number go one by one.
-CONDITION = 1e9
+#: Rounding error allowed for, in units of the amplification by the coordinates.
+ROUNDING = 32 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class SmoothDesigns:
     Attributes
     ----------
     weights : ndarray, shape (R, A)
-        Non-negative; each row sums to one.
+        Non-negative; each row sums to one. As a rule at most d(d+1)/2 are positive.
     values : ndarray, shape (R,)
         Log-determinant of the information matrix for ``"D"``, trace of its inverse for ``"A"``.
     efficiency_bounds : ndarray, shape (R,)
@@ -93,8 +90,10 @@ def smooth_designs(
 
     Notes
     -----
-    About fifteen Newton steps of cost :math:`O(A^3)` a problem. Where several designs are optimal
-    (for D only their information matrix is unique) one of them is returned.
+    About fifteen Newton steps of cost :math:`O(A d^4 + d^6)` a problem, the first part at the speed
+    of a product of large matrices; where that is too much (A = 1600 and d = 11, say) one by one.
+    Where several designs are optimal (for D only their information matrix is unique) one of them
+    is returned, the one that the problem leads to on its own.
 
     Examples
     --------
@@ -110,14 +109,13 @@ def smooth_designs(
     check_choice("criterion", criterion, ("A", "D"))
     tolerance = check_share("tolerance", tolerance)
     weights, values, bounds = np.zeros(v.shape), np.zeros(len(v)), np.zeros(len(v))
-    frame = _frame(x)
-    if frame is not None and len(x) <= MANY_ACTIONS:
-        size = max(1, BLOCK // len(x) ** 2)
+    frame, products = _frame(x), comb(x.shape[1] + 1, 2)
+    if frame is not None and max(len(x), products) * products**2 <= WORK:
+        batch = _Batch(x, frame, criterion)
+        size = max(1, BLOCK // max(len(x), products**2))
         for first in range(0, len(v), size):
             block = slice(first, first + size)
-            points = (x @ frame) / np.sqrt(v[block])[..., None]
-            problems = _Problems(points, frame, criterion)
-            weights[block], values[block], bounds[block] = problems.solve(tolerance)
+            weights[block], values[block], bounds[block] = batch.solve(v[block], tolerance)
     left = np.flatnonzero(~(bounds >= 1.0 - tolerance))
     for r in left:
         single = exchange_design(x / np.sqrt(v[r])[:, None], criterion, tolerance=tolerance)
@@ -136,134 +134,97 @@ def _frame(x: Floats) -> Floats | None:
     return np.asarray((right / values[:, None]).T / scale[:, None])
 
 
-@dataclass(frozen=True)
-class _State:
-    """What follows from weights (R, A): loss, and of all actions sensitivity and curvature."""
+class _Batch:
+    """Problems with the same features; a frame holds coordinates that suit them."""
 
-    weights: Floats
-    loss: Floats
-    sensitivity: Floats
-    hessian: Floats
+    def __init__(self, features: Floats, frame: Floats, criterion: str) -> None:
+        self.features, self.frame, self.criterion = features, frame, criterion
+        self.problems = Problems(features @ frame, frame.T @ frame if criterion == "A" else None)
 
+    def solve(self, v: Floats, tolerance: float) -> tuple[Floats, Floats, Floats]:
+        """Return weights, values and efficiency bounds; a bound of zero or nan where it failed."""
+        unit = np.exp(np.log(v).mean(axis=1))
+        with np.errstate(all="ignore"):
+            precisions = unit[:, None] / v
+            try:
+                weights = self.problems.central_path(precisions, tolerance)
+                weights, values, bounds = self._certified(weights, precisions, tolerance)
+            except np.linalg.LinAlgError:  # All start anew on their own: rare enough.
+                return np.zeros_like(v), np.zeros(len(v)), np.zeros(len(v))
+            if self.criterion == "D":
+                return weights, values - self.features.shape[1] * np.log(unit), bounds
+            return weights, values * unit, bounds
 
-class _Problems:
-    """Problems with points (R, A, d) in a frame that is common to all."""
+    def _certified(
+        self, weights: Floats, precisions: Floats, tolerance: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Judge designs on few actions and, where that costs too much, on all of them."""
+        slacks = 1.0 - self.problems.at(precisions, weights).sensitivity
+        solid = np.where(weights > slacks, weights, 0.0)
+        rows = self.features * np.sqrt(precisions)[..., None]
+        final, values, bounds = np.zeros_like(weights), np.zeros(len(rows)), np.zeros(len(rows))
+        for candidates, reduce in ((solid, True), (weights, True), (weights, False)):
+            left = np.flatnonzero(~(bounds >= 1.0 - tolerance))
+            chosen = candidates[left]
+            if reduce:
+                chosen = self._fewest(chosen * precisions[left]) / precisions[left]
+            final[left] = chosen / chosen.sum(axis=1, keepdims=True)
+            values[left], bounds[left] = self._judged(final[left], rows[left])
+        return final, values, bounds
 
-    def __init__(self, points: Floats, frame: Floats, criterion: str) -> None:
-        self.points, self.frame, self.criterion = points, frame, criterion
+    def _fewest(self, u: Floats) -> Floats:
+        """Find numbers u, at most d(d+1)/2 of them positive, with the same M (Caratheodory).
 
-    def solve(self, tolerance: float) -> tuple[Floats, Floats, Floats]:
-        """Return weights, values and efficiency bounds; a bound of zero where nothing was found."""
-        try:
-            with np.errstate(all="ignore"):
-                return self._certified(self._central_path(tolerance), tolerance)
-        except np.linalg.LinAlgError:
-            n_problems, n_actions, _ = self.points.shape
-            return np.zeros((n_problems, n_actions)), np.zeros(n_problems), np.zeros(n_problems)
+        One action after the other gives its share to those in the basis: all of it, or as much as
+        makes one of them vanish, whose place it takes. At first units hold the places, with no
+        share to lose.
+        """
+        every, size = np.arange(len(u)), self.problems.pairs.shape[1]
+        basis, shares = np.full((len(u), size), -1), np.zeros((len(u), size))
+        inverse = np.tile(np.eye(size), (len(u), 1, 1))
+        for action in np.flatnonzero(u.any(axis=0)):
+            products = self.problems.pairs[action]
+            change = inverse @ products
+            at_units = np.where(basis < 0, np.abs(change), 0.0)
+            unit_leaves = at_units.max(axis=1) > INDEPENDENT * np.abs(products).max()
+            least = -INDEPENDENT * np.abs(change).max(axis=1, keepdims=True)
+            steps = np.where((change < least) & (basis >= 0), -shares / change, np.inf)
+            leaving = np.where(unit_leaves, at_units.argmax(axis=1), steps.argmin(axis=1))
+            limit = np.where(unit_leaves, 0.0, steps[every, leaving])
+            step = np.minimum(limit, u[:, action])
+            shares += step[:, None] * change
+            moving = np.flatnonzero(step < u[:, action])
+            place = leaving[moving]
+            row = inverse[moving, place] / change[moving, place][:, None]
+            inverse[moving] -= change[moving][:, :, None] * row[:, None, :]
+            inverse[moving, place], basis[moving, place] = row, action
+            shares[moving, place] = (u[:, action] - step)[moving]
+        fewest = np.zeros((len(u), u.shape[1] + 1))  # The last column is that of the units.
+        fewest[every[:, None], basis] = np.maximum(shares, 0.0)
+        return fewest[:, :-1]
 
-    def _central_path(self, tolerance: float) -> Floats:
-        """Follow the central path of every problem until its gap is a quarter of the tolerance."""
-        weights: Floats = 1.0 / (self.points**2).sum(axis=-1)
-        for _ in range(FIRST_STEPS):
-            weights /= weights.sum(axis=-1, keepdims=True)
-            q = self._state(self.points, weights).sensitivity
-            weights = weights * np.sqrt(np.maximum(q, 0.01))
-        final: Floats = weights / weights.sum(axis=-1, keepdims=True)
-        going, points = np.arange(len(final)), self.points
-        state = self._state(points, final)
-        slacks = np.maximum(1.0 - state.sensitivity, 0.1)
-        mu = np.clip(_gap(state), 1e-15, 1.0) / final.shape[1]
-        for _ in range(STEPS):
-            state, slacks, mu = self._newton_step(points, state, slacks, mu)
-            final[going] = state.weights
-            far = ~(_gap(state) <= tolerance / 4)
-            if not far.any():
-                break
-            going, points, slacks, mu = going[far], points[far], slacks[far], mu[far]
-            state = _State(*(part[far] for part in vars(state).values()))
-        return final
+    def _judged(self, weights: Floats, rows: Floats) -> tuple[Floats, Floats]:
+        """Return values and efficiency bounds, from coordinates G in which G'MG is the identity.
 
-    def _newton_step(
-        self, points: Floats, state: _State, slacks: Floats, mu: Floats
-    ) -> tuple[_State, Floats, Floats]:
-        """One primal-dual step with a line search, as `interior.newton_step` makes it."""
-        w, q = state.weights, state.sensitivity
-        on_path = _gap(state) <= OFF_PATH * w.shape[1] * mu
-        mu = mu * np.where(on_path, CENTRING, 1.0)
-        system = w[:, :, None] * state.hessian * w[:, None, :]
-        diagonal = np.einsum("raa->ra", system)
-        diagonal += w * slacks
-        diagonal *= 1.0 + 1e-12
-        descent = mu[:, None] - w * (1.0 - q)
-        relative = np.linalg.solve(system, descent[..., None])[..., 0]
-        slope = np.sum(relative * descent, axis=-1)
-        length = np.minimum(1.0, TO_BOUNDARY / np.maximum(-relative.min(axis=-1), 1e-300))
-        step = mu[:, None] / w - slacks * (1.0 + relative)
-        reach = np.maximum((-step / slacks).max(axis=-1), 1e-300)
-        slacks = slacks + np.minimum(1.0, TO_BOUNDARY / reach)[:, None] * step
-        barrier = _barrier(state, mu)
-        for _ in range(HALVINGS):
-            moved = self._state(points, w * (1.0 + length[:, None] * relative))
-            short = ~(_barrier(moved, mu) <= barrier - 1e-4 * length * slope + 1e-12)
-            if not short.any():
-                break
-            length = np.where(short, 0.4 * length, length)
-        centre = mu[:, None] / moved.weights
-        return moved, np.clip(slacks, 0.01 * centre, 100.0 * centre), mu
-
-    def _state(self, points: Floats, weights: Floats) -> _State:
-        columns = np.swapaxes(points, -1, -2)
-        information = (columns * weights[:, None, :]) @ points
-        inverse = np.linalg.inv(information)
-        images = points @ inverse
-        gram = images @ columns
+        An error in G'x is at most that of its terms, and moves a sensitivity no more than that.
+        """
+        factor = self.frame
+        images = rows @ factor
+        for _ in range(2):  # The second pass resolves what the first, on squares, could not.
+            information = np.swapaxes(images, 1, 2) @ (weights[..., None] * images)
+            eigenvalues, vectors = np.linalg.eigh(np.nan_to_num(information, posinf=0.0))
+            stretch = np.sqrt(np.maximum(eigenvalues, 1e-14 * eigenvalues[:, -1:]))
+            factor = factor @ (vectors / stretch[:, None, :])
+            images = rows @ factor
+        d = rows.shape[2]
         if self.criterion == "D":
-            d = points.shape[-1]
-            loss = -np.linalg.slogdet(information)[1] / d
-            return _State(weights, loss, np.einsum("raa->ra", gram) / d, gram**2 / d)
-        images = images @ self.frame.T
-        size = np.einsum("ij,rjk,ik->r", self.frame, inverse, self.frame, optimize=True)
-        q = np.sum(images**2, axis=-1) / size[:, None]
-        curvature = gram * (images @ np.swapaxes(images, -1, -2)) * (2.0 / size[:, None, None])
-        return _State(weights, np.log(size), q, curvature - q[:, :, None] * q[:, None, :])
-
-    def _certified(self, weights: Floats, tolerance: float) -> tuple[Floats, Floats, Floats]:
-        """Drop vanishing weights where the certificate allows it, and compute both afresh."""
-        weights = weights / weights.sum(axis=-1, keepdims=True)
-        pruned = np.where(weights > VANISHING * weights.max(axis=-1, keepdims=True), weights, 0.0)
-        pruned /= pruned.sum(axis=-1, keepdims=True)
-        values, bounds = self._judged(pruned)
-        worse = ~(bounds >= 1.0 - tolerance)
-        if worse.any():
-            full_values, full_bounds = self._judged(weights)
-            pruned[worse], values[worse] = weights[worse], full_values[worse]
-            bounds[worse] = full_bounds[worse]
-        return pruned, values, bounds
-
-    def _judged(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return values and efficiency bounds from singular values; zero bounds if in doubt."""
-        rows = np.sqrt(weights)[..., None] * self.points
-        _, singular, right = np.linalg.svd(rows, full_matrices=False)
-        sound = singular[:, -1] > singular[:, 0] / CONDITION
-        inverse = right / np.where(sound[:, None], singular, 1.0)[..., None]
-        images = self.points @ np.swapaxes(inverse, -1, -2)
-        if self.criterion == "D":
-            d = self.points.shape[-1]
-            values = 2.0 * (np.log(singular).sum(axis=-1) - np.linalg.slogdet(self.frame)[1])
-            largest = np.sum(images**2, axis=-1).max(axis=-1) / d
+            values = -2.0 * np.linalg.slogdet(factor)[1]
+            largest = (images**2).sum(axis=2).max(axis=1) / d
         else:
-            target = inverse @ self.frame.T
-            values = np.sum(target**2, axis=(-1, -2))
-            largest = np.sum((images @ target) ** 2, axis=-1).max(axis=-1) / values
-        return values, np.where(sound, np.minimum(1.0, 1.0 / largest), 0.0)
-
-
-def _gap(state: _State) -> Floats:
-    """Largest sensitivity of the normalised weights, minus one."""
-    total = state.weights.sum(axis=-1)
-    return np.asarray(state.sensitivity.max(axis=-1) * total - 1.0)
-
-
-def _barrier(state: _State, mu: Floats) -> Floats:
-    logarithms = np.log(state.weights).sum(axis=-1)
-    return np.asarray(state.loss + state.weights.sum(axis=-1) - mu * logarithms)
+            values = (factor**2).sum(axis=(1, 2))
+            towards = images @ np.swapaxes(factor, 1, 2)
+            largest = (towards**2).sum(axis=2).max(axis=1) / values
+        terms = np.abs(rows) @ np.abs(factor)
+        lost = ROUNDING * d * np.sqrt((terms**2).sum(axis=2).max(axis=1))
+        bounds = np.where(eigenvalues[:, 0] > 0.5, 1.0 / largest - lost, 0.0)
+        return values, np.clip(bounds, 0.0, 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -40,7 +42,9 @@ def check(
 
 
 @both
-@pytest.mark.parametrize(("d", "n_actions"), [(1, 1), (1, 4), (2, 2), (2, 5), (3, 20), (5, 40)])
+@pytest.mark.parametrize(
+    ("d", "n_actions"), [(1, 1), (1, 4), (2, 2), (2, 5), (3, 20), (5, 40), (4, 200)]
+)
 def test_the_same_optima_as_one_by_one(d: int, n_actions: int, criterion: str) -> None:
     rng = np.random.default_rng([d, n_actions])
     x, v = rng.normal(size=(n_actions, d)), np.exp(2 * rng.normal(size=(12, n_actions)))
@@ -114,12 +118,116 @@ def test_variances_over_twelve_orders_go_one_by_one_if_they_must(criterion: str)
 
 
 @both
-def test_many_actions_go_one_by_one(criterion: str) -> None:
+def test_large_problems_go_one_by_one(criterion: str) -> None:
     rng = np.random.default_rng(3)
-    x, v = rng.normal(size=(100, 2)), np.exp(rng.normal(size=(3, 100)))
+    x, v = rng.normal(size=(600, 10)), np.exp(rng.normal(size=(2, 600)))
     designs = smooth_designs(x, v, criterion)
-    assert designs.singles == 3
+    assert designs.singles == 2
     check(x, v, criterion, designs)
+
+
+@both
+@pytest.mark.parametrize(("d", "n_actions"), [(2, 30), (3, 100), (5, 60)])
+def test_few_actions_where_every_action_is_as_good_as_the_others(
+    criterion: str, d: int, n_actions: int
+) -> None:
+    """With variances x'Sx all points lie on an ellipsoid: many designs are optimal."""
+    rng = np.random.default_rng(d)
+    x, roots = rng.normal(size=(n_actions, d)), rng.normal(size=(20, d, d))
+    v = ((x @ roots) ** 2).sum(axis=2)
+    designs = smooth_designs(x, v, criterion)
+    assert designs.singles == 0
+    assert np.count_nonzero(designs.weights, axis=1).max() <= d * (d + 1) // 2
+    check(x, v, criterion, designs)
+
+
+def test_the_reduction_to_few_actions_keeps_the_information_matrix() -> None:
+    rng = np.random.default_rng(8)
+    x = rng.integers(-2, 3, size=(15, 3)).astype(float)
+    x = np.vstack([x, x[:3], -x[:3], np.zeros((2, 3))])
+    u = rng.gamma(0.3, size=(50, len(x))) * (rng.random((50, len(x))) < 0.8)
+    with np.errstate(all="ignore"):
+        fewest = batch_smooth._Batch(x, np.eye(3), "D")._fewest(u)
+    assert fewest.min() >= 0
+    assert np.count_nonzero(fewest, axis=1).max() <= 6
+    before, after = (np.einsum("ra,ai,aj->rij", part, x, x) for part in (u, fewest))
+    assert after == pytest.approx(before, rel=1e-9, abs=1e-9)
+
+
+@both
+@pytest.mark.parametrize("distance", [1e-4, 1e-6])
+def test_the_bound_holds_in_exact_arithmetic(criterion: str, distance: float) -> None:
+    """Nearly dependent columns: the largest sensitivity in rational numbers."""
+    base = np.random.default_rng(10).normal(size=(9, 2))
+    x = np.column_stack([base[:, 0], base[:, 0] + distance * base[:, 1]])
+    # Squares of powers of two: dividing by deviations rounds nothing.
+    v = 4.0 ** np.random.default_rng(11).integers(-2, 3, size=(6, 9))
+    designs = smooth_designs(x, v, criterion)
+    exact = [[Fraction(float(entry)) for entry in row] for row in x]
+    for r in range(6):
+        points = [[e / Fraction(2.0 ** (np.log2(v[r, a]) / 2)) for e in exact[a]] for a in range(9)]
+        w = [Fraction(float(weight)) for weight in designs.weights[r]]
+        (p, q, s) = (
+            sum(w[a] * points[a][i] * points[a][j] for a in range(9)) / sum(w)
+            for i, j in [(0, 0), (0, 1), (1, 1)]
+        )
+        images = [[s * y - q * z, p * z - q * y] for y, z in points]  # det M times M^-1 x
+        determinant = p * s - q * q
+        if criterion == "D":
+            largest = max(
+                (y * i + z * j) / (2 * determinant)
+                for (y, z), (i, j) in zip(points, images, strict=True)
+            )
+        else:
+            largest = max((i * i + j * j) / (determinant * (p + s)) for i, j in images)
+        assert designs.efficiency_bounds[r] >= 1 - 1e-6
+        assert designs.efficiency_bounds[r] <= 1 / largest
+
+
+@both
+def test_one_hopeless_problem_does_not_hold_up_the_others(criterion: str) -> None:
+    x = np.vstack([np.eye(3), np.ones((1, 3))])
+    v = np.exp(np.random.default_rng(12).normal(size=(40, 4)))
+    alone = smooth_designs(x, v, criterion)
+    v[17] = [1e-300, 1e250, 1e250, 1e250]
+    designs = smooth_designs(x, v, criterion)
+    assert (alone.singles, designs.singles) == (0, 1)
+    others = np.arange(40) != 17
+    assert designs.weights[others] == pytest.approx(alone.weights[others], abs=1e-9)
+
+
+@both
+def test_failure_of_linear_algebra_is_no_failure(
+    criterion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(13)
+    x, v = rng.normal(size=(6, 2)), np.exp(rng.normal(size=(4, 6)))
+
+    def refuse(*_: object) -> None:
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(batch_smooth.Problems, "_solution", refuse)
+    designs = smooth_designs(x, v, criterion)
+    assert designs.singles == 4
+    check(x, v, criterion, designs)
+
+
+@both
+def test_actions_that_show_nothing_stay_in_the_batch(criterion: str) -> None:
+    rng = np.random.default_rng(15)
+    x = np.vstack([rng.normal(size=(5, 3)), np.zeros((2, 3))])
+    v = np.exp(rng.normal(size=(10, 7)))
+    designs = smooth_designs(x, v, criterion)
+    assert designs.singles == 0
+    assert not designs.weights[:, 5:].any()
+    check(x, v, criterion, designs)
+
+
+@both
+def test_wide_spreads_of_variances_seldom_leave_the_batch(criterion: str) -> None:
+    rng = np.random.default_rng(14)
+    x, v = rng.normal(size=(10, 3)), 10.0 ** rng.uniform(-2, 2, size=(200, 10))
+    assert smooth_designs(x, v, criterion).singles <= 4
 
 
 @both
