@@ -15,11 +15,12 @@ from typing import Any
 import yaml
 from nbformat import NotebookNode
 
+from speedbook.agreement import ledger_agreements
 from speedbook.cache import Cache, Run, run_key, shared_key
 from speedbook.claims import Registry, load_registry
 from speedbook.execution import Finished, Job, execute_all, kernel_environment
 from speedbook.ledger import LEDGER, built_ledger, derive_ledger, ledger_text
-from speedbook.lint import output_problems, source_problems
+from speedbook.lint import output_problems, seed_problems, source_problems, usage_problems
 from speedbook.notebooks import (
     evidence,
     normalise,
@@ -69,11 +70,13 @@ def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -
     build.mkdir(exist_ok=True)
     try:
         registry = load_registry(root)
-        sources = _read_sources(root)
+        sources = _read_sources(root, registry)
         runs = _execute(root, sources, registry, workers, reporter)
         executed = {name: run.notebook for name, run in runs.items()}
         seconds = {name: run.seconds for name, run in runs.items()}
-        derived = built_ledger(derive_ledger(registry, executed), seconds, build_facts(root))
+        agreements = ledger_agreements(root, registry, executed)
+        derived = derive_ledger(registry, executed)
+        derived = built_ledger(derived, seconds, build_facts(root), agreements)
         write_if_changed(build / "ledger.json", ledger := ledger_text(derived))
         stale = [name for name in executed if evidence(executed[name]) != evidence(sources[name])]
         if refresh:
@@ -127,16 +130,20 @@ def _pages(toc: Any) -> Iterator[str]:
             yield from _pages(item)
 
 
-def _read_sources(root: Path) -> Notebooks:
+def _read_sources(root: Path, registry: Registry) -> Notebooks:
     sources = {name: read_notebook(root / name) for name in notebooks_of_book(root)}
     _stop_for(
         f"{name}: {problem}"
         for name, notebook in sources.items()
-        for problem in (
-            source_problems(notebook) or page_problems(notebook) + prose_problems(name, notebook)
-        )
+        for problem in source_problems(notebook) or _page_faults(name, notebook, registry)
     )
     return sources
+
+
+def _page_faults(name: str, notebook: NotebookNode, registry: Registry) -> list[str]:
+    """Say what is wrong with a notebook that could be run, but not be a page of the book."""
+    faults = page_problems(notebook) + prose_problems(name, notebook) + usage_problems(notebook)
+    return faults + (seed_problems(notebook) if registry.of_notebook(name) else [])
 
 
 def _stop_for(problems: Iterator[str]) -> None:

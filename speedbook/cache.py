@@ -26,9 +26,9 @@ LOCK = "requirements.txt"
 #: Modules of the press, which no notebook imports. All others count as evidence, so that a new one
 #: is never forgotten.
 PRESS = frozenset(
-    "__main__ build cache cli execution ledger lint manifest notebooks offline pages parameters "
-    "pictures press progress prose provenance render rerun results runs shelf sphinx_ext "
-    "sphinx_tables values".split()
+    "__main__ agreement build cache cli execution ledger lint manifest notebooks offline "
+    "pages parameters pictures press progress prose provenance render rerun results runs "
+    "shelf sphinx_ext sphinx_tables usage values verify".split()
 )
 #: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
 KEPT_RUNS = 5

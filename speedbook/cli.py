@@ -130,6 +130,37 @@ def rerun(
     raise typer.Exit(code)
 
 
+@app.command()
+def verify(
+    claims: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[CLAIM]...", help="Ids of book/claims.yml; by default, all."),
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Set what notebooks/paper.yml says: a long run.")
+    ] = False,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="More than 1: so many fresh seeds in place of the own.")
+    ] = 1,
+    store: Annotated[
+        bool,
+        typer.Option("--store", help="Write how many seeds agree to book/agreement.json."),
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Notebooks to run at a time.")] = 2,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Tell of differences only.")] = False,
+) -> None:
+    """Compute verdicts anew and compare them with the committed ledger."""
+    try:
+        from speedbook.progress import Reporter
+        from speedbook.verify import Asked, verify
+
+        code = verify(Asked(claims or (), paper, seeds, store, jobs), Reporter(quiet))
+    except KeyboardInterrupt:
+        print("Interrupted: nothing was stored.", file=sys.stderr)
+        code = INTERRUPTED
+    raise typer.Exit(code)
+
+
 def _parameter_help(notebook: str) -> int:
     from speedbook.paths import find_root
     from speedbook.progress import Reporter

@@ -118,7 +118,10 @@ def _row(claim: Claim, entry: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def built_ledger(
-    ledger: dict[str, Any], seconds: Mapping[str, float], facts: Mapping[str, Any]
+    ledger: dict[str, Any],
+    seconds: Mapping[str, float],
+    facts: Mapping[str, Any],
+    agreements: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the ledger with what is true of one build only, and is never committed.
 
@@ -130,9 +133,11 @@ def built_ledger(
         How long each notebook ran.
     facts : mapping
         What all rows share, see `speedbook.provenance.build_facts`.
+    agreements : mapping
+        How fresh seeds agree, by claim, see `speedbook.agreement.ledger_agreements`.
     """
     rows = {
-        claim: {**row, "seconds": seconds[row["notebook"]]}
+        claim: {**row, "seconds": seconds[row["notebook"]], "agreement": agreements.get(claim)}
         for claim, row in ledger["claims"].items()
     }
     return {"claims": rows, "build": dict(facts)}

@@ -13,13 +13,17 @@ from speedbook.notebooks import (
     cell_name,
     code_cells,
     normalise,
+    notebook_parameters,
     parameters_cells,
     png_bytes,
 )
 from speedbook.parameters import read_parameters
+from speedbook.usage import unread
 
 #: As `speedbook.figures.MAX_PNG_BYTES`; to ask there would load matplotlib.
 MAX_PNG_BYTES = 150_000
+#: Seeds of `speedbook.verify` are words of 32 bits.
+LARGEST_SEED = 2**32 - 1
 #: Vector formats are compared to the letter by nbval, and differ between machines.
 VECTOR = ("image/svg+xml", "application/pdf")
 LOCAL_PATH = re.compile(r"(?:/home/|/Users/|/root/|/tmp/|/var/folders/|[A-Za-z]:\\Users\\)[\w.-]*")
@@ -67,6 +71,30 @@ def _format_problems(notebook: NotebookNode) -> list[str]:
         nbformat.validate(normalise(notebook))
     except nbformat.ValidationError as error:
         return [f"is not a valid notebook: {error.message}"]
+    return []
+
+
+def usage_problems(notebook: NotebookNode) -> list[str]:
+    """Say which parameters of a notebook do nothing, a sentence each."""
+    names = [parameter.name for parameter in notebook_parameters(notebook)]
+    cells = code_cells(notebook)
+    place = next(i for i, cell in enumerate(cells) if cell is parameters_cells(notebook)[0])
+    return [
+        f"parameter {name}: no cell below reads it, or one replaces it before"
+        for name in unread(names, [cell.source for cell in cells[place + 1 :]])
+    ]
+
+
+def seed_problems(notebook: NotebookNode) -> list[str]:
+    """Say what keeps the seed of a claim's notebook from being replaced by any other."""
+    seed = next((p for p in notebook_parameters(notebook) if p.name == "seed"), None)
+    if seed is None:
+        return ["a notebook that tests a claim needs a parameter `seed: int`"]
+    try:
+        for value in (0, LARGEST_SEED):
+            seed.check(value)
+    except ValueError as error:
+        return [f"{error}: a seed is an int, and may be any from 0 to {LARGEST_SEED}"]
     return []
 
 

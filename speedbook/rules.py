@@ -7,6 +7,7 @@ small class here and its name in `Rule`.
 
 from __future__ import annotations
 
+import math
 from enum import Enum, StrEnum
 from typing import Annotated, Literal
 
@@ -70,6 +71,23 @@ class _Rule(BaseModel):
     value: FiniteFloat
     tolerance: NonNegativeFloat = 0.0
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the most that the quantity may be."""
+        raise NotImplementedError
+
+    def judge(self, low: float, high: float) -> Outcome:
+        """Hold when the whole interval lies within the limits, fail when all of it is outside."""
+        least, most = self.limits
+        if least <= low and high <= most:
+            return Outcome.HOLDS
+        return Outcome.FAILS if high < least or most < low else Outcome.OPEN
+
+    def excess(self, low: float, high: float) -> float:
+        """Return how far the interval reaches beyond the limits; below 0, what is left to them."""
+        least, most = self.limits
+        return max(least - low, high - most)
+
 
 class Equal(_Rule):
     """The quantity is the value, up to the tolerance."""
@@ -79,12 +97,10 @@ class Equal(_Rule):
     def __str__(self) -> str:
         return f"equal to {self.value:g}" + (f" ± {self.tolerance:g}" if self.tolerance else "")
 
-    def judge(self, low: float, high: float) -> Outcome:
-        """Hold when the interval lies within the tolerance, fail when it lies outside."""
-        least, most = self.value - self.tolerance, self.value + self.tolerance
-        if least <= low and high <= most:
-            return Outcome.HOLDS
-        return Outcome.FAILS if high < least or most < low else Outcome.OPEN
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The value, and the tolerance to both sides."""
+        return self.value - self.tolerance, self.value + self.tolerance
 
 
 class AtMost(_Rule):
@@ -95,12 +111,10 @@ class AtMost(_Rule):
     def __str__(self) -> str:
         return f"at most {self.value:g}" + (f" + {self.tolerance:g}" if self.tolerance else "")
 
-    def judge(self, low: float, high: float) -> Outcome:
-        """Hold when the whole interval is below the bound, fail when all of it is above."""
-        most = self.value + self.tolerance
-        if high <= most:
-            return Outcome.HOLDS
-        return Outcome.FAILS if most < low else Outcome.OPEN
+    @property
+    def limits(self) -> tuple[float, float]:
+        """None below."""
+        return -math.inf, self.value + self.tolerance
 
 
 class AtLeast(_Rule):
@@ -111,12 +125,10 @@ class AtLeast(_Rule):
     def __str__(self) -> str:
         return f"at least {self.value:g}" + (f" − {self.tolerance:g}" if self.tolerance else "")
 
-    def judge(self, low: float, high: float) -> Outcome:
-        """Hold when the whole interval is above the bound, fail when all of it is below."""
-        least = self.value - self.tolerance
-        if least <= low:
-            return Outcome.HOLDS
-        return Outcome.FAILS if high < least else Outcome.OPEN
+    @property
+    def limits(self) -> tuple[float, float]:
+        """None above."""
+        return self.value - self.tolerance, math.inf
 
 
 Rule = Annotated[Equal | AtMost | AtLeast, Field(discriminator="kind")]

@@ -11,6 +11,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
+from speedbook.agreement import agreement_text
 from speedbook.cards import rounded_record
 from speedbook.ledger import LEDGER
 from speedbook.notebooks import notebook_parameters, read_notebook
@@ -123,7 +124,11 @@ def _run(row: dict[str, Any]) -> Content:
         facts.append(f"seed {row['seed']}")
     if "seconds" in row:
         facts.append(duration(row["seconds"]))
-    return [nodes.Text(", ".join(facts))] if facts else []
+    agreement = agreement_text(row)
+    return [
+        *([nodes.Text(", ".join(facts))] if facts else []),
+        *([nodes.Text("; "), _muted(agreement)] if agreement else []),
+    ]
 
 
 def _facts(build: dict[str, Any]) -> str:

@@ -35,7 +35,8 @@ CLAIM = {
     "rule": {"kind": "equal", "value": 1, "tolerance": 0.1},
 }
 INDEX = "# Tiny\n\nIt is {ledger}`prop-1.estimate`: {claim-badge}`prop-1`.\n"
-RECORD = "from speedbook import record\nrecord('prop-1', 1.001, (0.99, 1.01), seed=x)"
+RECORD = "from speedbook import record\nrecord('prop-1', 1.001, (0.99, 1.01), seed=seed)"
+SEED = "seed: int = 3  # of the run [0 ..]"
 
 
 def tiny_notebook(*cells: str, parameters: str | None = PARAMETERS) -> Any:
@@ -98,7 +99,7 @@ def make(folder: Path) -> TinyBook:
     book.write("data/set.csv", "a,b\n1,2\n")
     book.claims([CLAIM])
     book.notebook("notebooks/figures/fig.ipynb", tiny_notebook("print(x + 1)"))
-    book.notebook("notebooks/claims/prop-1.ipynb", tiny_notebook(RECORD))
+    book.notebook("notebooks/claims/prop-1.ipynb", tiny_notebook(RECORD, parameters=SEED))
     return book
 
 

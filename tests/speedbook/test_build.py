@@ -196,7 +196,7 @@ def edit(path: Path, old: str, new: str) -> None:
     [
         ("speedlib/__init__.py", "ANSWER = 1", "ANSWER = 1  # one", True),
         ("data/set.csv", "1,2", "1,3", True),
-        (PROP, "x: int = 3", "x: int = 4", True),
+        (PROP, "seed: int = 3", "seed: int = 4", True),
         (PROP, "1.001", "1.002", True),
         (PROP, "# A page", "# Another title", False),
         ("book/claims.yml", "tolerance: 0.1", "tolerance: 0.2", True),
@@ -459,6 +459,15 @@ def change(book, kind):
         edit(book.root / FIG, "*You need*", "You need")
     elif kind == "loose number":
         edit(book.root / FIG, "a number.", "a number. It is 0.5.")
+    elif kind == "unread parameter":
+        edit(book.root / FIG, "print(x + 1)", "x = 1; print(x)")
+    elif kind == "no seed":
+        edit(book.root / PROP, "seed: int", "x: int")
+        edit(book.root / PROP, "seed=seed", "seed=x")
+    elif kind == "narrow seed":
+        edit(book.root / PROP, "[0 ..]", "[0 .. 99]")
+    elif kind == "broken agreement":
+        book.write("book/agreement.json", "{}}")
     elif kind == "not a notebook":
         book.write(FIG, "{")
     elif kind == "missing page":
@@ -489,6 +498,10 @@ def change(book, kind):
         ("no parameters cell", f"{FIG}: exactly one code cell must be tagged `parameters`; got 0"),
         ("no front paragraph", f"{FIG}: its first cell must have one paragraph `*You will see*"),
         ("loose number", f"{FIG}: cell 1 (# A page): 0.5: bind each number to the ledger"),
+        ("unread parameter", f"{FIG}: parameter x: no cell below reads it, or one replaces it"),
+        ("no seed", f"{PROP}: a notebook that tests a claim needs a parameter `seed: int`"),
+        ("narrow seed", f"{PROP}: seed: must be between 0 and 99; got 4294967295"),
+        ("broken agreement", "book/agreement.json: file: Invalid JSON"),
         ("not a notebook", "fig.ipynb: is not a notebook"),
         ("missing page", "_toc.yml names notebooks/figures/gone, and there is no such page"),
         ("broken toc", "_toc.yml is not YAML"),
@@ -637,15 +650,15 @@ def test_a_page_begins_with_its_box_and_hides_the_parameters_cell(built_book):
     for part in (
         "You will see a number. You need nothing. Verdicts ✓ supported The tiny claim Time",
         " to read; it ran in ",
-        ".venv/bin/speedbook rerun prop-1 -p x=6",
+        ".venv/bin/speedbook rerun prop-1 -p seed=6",
         "1 parameter: ",
-        "Parameter Default Meaning x int 3 a number between 1 and 9",
+        "Parameter Default Meaning seed int 3 of the run at least 0",
     ):
         assert part in text
     assert 'href="../../book/ledger.html#claim-prop-1"' in box
-    assert "# a number [1 .. 9]" not in page
+    assert "# of the run [0 ..]" not in page
     source = read_notebook(html / "_sources/notebooks/claims/prop-1.ipynb")
-    assert code_cells(source)[0].source == "x: int = 3  # a number [1 .. 9]"
+    assert code_cells(source)[0].source == "seed: int = 3  # of the run [0 ..]"
     assert source.cells[0].source.endswith("*You need* nothing.")
 
 
@@ -699,9 +712,9 @@ def test_a_changed_style_is_on_every_page(copy_of_built, monkeypatch):
 
 
 def test_a_raising_notebook_names_itself_and_keeps_what_it_did(copy_of_built, monkeypatch):
-    edit(copy_of_built / FIG, "print(x + 1)", "raise RuntimeError('on purpose')")
+    edit(copy_of_built / FIG, "print(x + 1)", "y = x; raise RuntimeError('on purpose')")
     said = built_again(copy_of_built, monkeypatch, 3)
-    assert f"{FIG}: cell 3 (raise RuntimeError('on purpose'))" in said
+    assert f"{FIG}: cell 3 (y = x; raise RuntimeError('on purpose'))" in said
     assert "RuntimeError: on purpose" in said
     assert f"1 of 2 notebooks failed: {FIG}" in said
     partial = copy_of_built / "_build" / "failed" / FIG
@@ -727,7 +740,7 @@ def wait_until(condition, seconds: float) -> bool:
 @pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_an_interrupt_stops_kernels_and_leaves_nothing_half_written(copy_of_built, kill, code):
     hang = "import os, time; open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\\\n'); "
-    edit(copy_of_built / FIG, "print(x + 1)", hang + "time.sleep(99)")
+    edit(copy_of_built / FIG, "print(x + 1)", hang + "time.sleep(99 + x)")
     # The other notebook ends soon, and leaves an idle worker.
     edit(copy_of_built / PROP, "1.001", "1.002")
     committed = {p: p.read_bytes() for p in copy_of_built.glob("[bn]*/**/*") if p.is_file()}

@@ -85,6 +85,18 @@ def test_rules_agree_with_each_other(value, tolerance, one, other):
     assert (equal is Outcome.FAILS) == (Outcome.FAILS in (most, least))
 
 
+@given(numbers, st.floats(0, 1e3), numbers, numbers)
+def test_excess_is_what_the_tolerance_lacks(value, tolerance, one, other):
+    low, high = sorted((one, other))
+    for kind, rule in (("equal", Equal), ("at_most", AtMost), ("at_least", AtLeast)):
+        excess = rule(kind=kind, value=value, tolerance=tolerance).excess(low, high)
+        # A little to both sides of where rounding would decide.
+        for change, holds in ((1e-3, True), (-1e-3, False)):
+            if tolerance + excess + change >= 0:
+                lacking = rule(kind=kind, value=value, tolerance=tolerance + excess + change)
+                assert (lacking.judge(low, high) is Outcome.HOLDS) == holds
+
+
 def test_verdict_follows_from_kind_and_outcome():
     inside, outside, both = (1, 1), (2, 2), (0, 2)
     verdicts = {

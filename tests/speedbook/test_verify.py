@@ -1,0 +1,400 @@
+"""``speedbook verify`` through its entry point; kernels are real where it says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from nbformat.v4 import new_output
+from typer.testing import CliRunner
+
+import speedbook.verify
+from speedbook.agreement import (
+    Agreement,
+    Trial,
+    agreement_text,
+    dependencies,
+    ledger_agreements,
+    read_agreements,
+    store_agreements,
+)
+from speedbook.claims import load_registry
+from speedbook.cli import app
+from speedbook.execution import Finished
+from speedbook.notebooks import code_cells, read_notebook, write_notebook
+
+ROOT = Path(__file__).parents[2]
+PROP = "notebooks/claims/prop-1.ipynb"
+OTHER = {"id": "open", "kind": "untestable", "rule": None, "title": "An open question"}
+
+
+def verify(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["verify", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    # That of a notebook is told, ours never.
+    assert "Traceback" not in result.output or code == 3
+    return " ".join(result.output.split())
+
+
+def commit(book, **changes):
+    """Write the ledger that the book would have committed."""
+    row = {"verdict": "supported", "estimate": 1.001, "interval": [0.99, 1.01], "seed": 3}
+    rows = {"prop-1": {**row, **changes}, "open": {"verdict": "not testable"}}
+    book.write("book/ledger.json", json.dumps({"claims": rows}))
+
+
+class Kernels:
+    """Stands in for the kernels: records what `estimate` says for the parameters of a job."""
+
+    def __init__(self):
+        self.jobs = []
+        self.estimate = lambda parameters: 1.001
+        self.failure = ""
+
+    def __call__(self, jobs, workers, environment):
+        self.jobs += jobs
+        # Not in order, as a pool may finish them.
+        for job in reversed(jobs):
+            if not self.failure:
+                middle = self.estimate(job.parameters)
+                entry = {
+                    "id": "prop-1",
+                    "estimate": middle,
+                    "interval": [middle - 0.02, middle + 0.02],
+                    "replications": None,
+                    "seed": job.parameters.get("seed", 3),
+                    "details": {},
+                }
+                notebook = read_notebook(job.source)
+                note = {"speedbook": {"claim": entry}}
+                code_cells(notebook)[1].outputs = [
+                    new_output("display_data", {"text/plain": ""}, metadata=note)
+                ]
+                write_notebook(job.output, notebook)
+            yield Finished(job, 0.1, self.failure)
+
+    @property
+    def seeds(self):
+        return [job.parameters.get("seed") for job in self.jobs]
+
+
+@pytest.fixture
+def book(tiny_book, monkeypatch):
+    registry = tiny_book.root / "book" / "claims.yml"
+    (claim,) = yaml.safe_load(registry.read_text())["claims"]
+    tiny_book.claims([claim, {**claim, **OTHER}])
+    commit(tiny_book)
+    monkeypatch.chdir(tiny_book.root)
+    return tiny_book
+
+
+@pytest.fixture
+def kernels(book, monkeypatch):
+    kernels = Kernels()
+    monkeypatch.setattr(speedbook.verify, "execute_all", kernels)
+    return kernels
+
+
+def test_with_real_kernels_nothing_in_the_book_is_touched(book):
+    before = book.snapshot()
+    said = verify()
+    assert "prop-1 ✓ supported ✓ supported 1 of 1 1.001 [0.990, 1.010]" in said
+    assert "open – not testable – not testable –" in said
+    assert book.snapshot() == before
+    assert not (book.root / "_build").exists()
+
+
+def test_with_real_kernels_the_seed_reaches_the_notebook(book, tiny_notebook):
+    source = "from speedbook import record\nrecord('prop-1', seed / 2**32, seed=seed)"
+    parameters = "seed: int = 3  # of the run [0 ..]"
+    book.notebook(PROP, tiny_notebook(source, parameters=parameters))
+    said = verify("prop-1", "--seeds", 2, code=1)
+    for seed in np.random.SeedSequence(3).generate_state(2):
+        verdict = "supported" if 0.9 <= seed / 2**32 else "contradicted"
+        assert (f"seed {seed}: ✗" in said) == (verdict == "contradicted")
+
+
+def test_one_seed_is_the_notebooks_own_and_more_are_fresh(kernels):
+    verify()
+    assert kernels.seeds == [None]
+    verify("--seeds", 3)
+    fresh = kernels.seeds[1:]
+    assert len(set(fresh)) == 3 and 3 not in fresh
+    assert fresh == [int(word) for word in np.random.SeedSequence(3).generate_state(3)]
+    assert all(0 <= seed < 2**32 and type(seed) is int for seed in fresh)
+
+
+def test_a_notebook_runs_once_for_all_its_claims_and_not_for_the_untestable(kernels):
+    verify("prop-1", "prop-1", "open")
+    assert len(kernels.jobs) == 1
+    assert "open – not testable – not testable –" in verify("open")
+    assert len(kernels.jobs) == 1
+
+
+@pytest.mark.parametrize(
+    ("estimate", "told"),
+    [
+        (1.1, "? inconclusive, 1.100 [1.080, 1.120]; committed: ✓ supported, 1.001 [0.990, 1.010]. "
+         "The interval misses the rule, equal to 1 ± 0.1, by 0.02."),
+        (1.5, "✗ contradicted, 1.500 [1.480, 1.520]; committed: ✓ supported, 1.001 [0.990, 1.010]. "
+         "The interval misses the rule, equal to 1 ± 0.1, by 0.42."),
+    ],
+)  # fmt: skip
+def test_a_moved_verdict_is_1_and_says_by_how_much(kernels, estimate, told):
+    kernels.estimate = lambda _: estimate
+    assert f"Claim prop-1, seed 3: {told}" in verify(code=1)
+    assert told in verify("--quiet", code=1)
+
+
+def test_a_verdict_better_than_the_committed_one_has_moved_too(book, kernels):
+    commit(book, verdict="contradicted", estimate=2.0, interval=[1.9, 2.1])
+    assert "keeps the rule, equal to 1 ± 0.1, with 0.079 to spare." in verify(code=1)
+
+
+def test_one_seed_of_many_that_differs_is_counted_and_named(kernels):
+    odd = np.random.SeedSequence(3).generate_state(5)[2]
+    kernels.estimate = lambda given: 1.5 if given["seed"] == odd else 1.001
+    said = verify("--seeds", 5, code=1)
+    assert "4 of 5" in said
+    assert "✓ supported (4), ✗ contradicted (1)" in said
+    assert said.count("Claim prop-1, seed") == 1
+    assert f"Claim prop-1, seed {odd}: ✗ contradicted" in said
+
+
+def test_other_numbers_with_the_same_verdict_are_no_difference(kernels):
+    kernels.estimate = lambda _: 1.05
+    assert "1.050 [1.030, 1.070]" in verify()
+
+
+def test_quiet_tells_of_differences_only(kernels):
+    assert verify("--quiet") == ""
+
+
+def test_a_claim_without_a_committed_row_has_moved(book, kernels):
+    (book.root / "book" / "ledger.json").unlink()
+    assert "Claim prop-1: the committed ledger has no row of it" in verify(code=1)
+
+
+def test_an_untestable_claim_that_had_a_verdict_has_moved(book, kernels):
+    rows = {"open": {"verdict": "supported", "estimate": 1, "interval": [1, 1]}}
+    book.write("book/ledger.json", json.dumps({"claims": rows}))
+    assert "Claim open: not testable, committed as supported." in verify("open", code=1)
+
+
+def test_the_paper_setting_is_applied(book, kernels, tiny_notebook):
+    parameters = "seed: int = 3  # of the run [0 ..]\nn: int = 1  # a number [1 .. 9]"
+    source = "from speedbook import record\nrecord('prop-1', n, seed=seed)"
+    book.notebook(PROP, tiny_notebook(source, parameters=parameters))
+    book.write("notebooks/paper.yml", f"{PROP}:\n  n: 7\n")
+    verify("--paper")
+    verify("--paper", "--seeds", 2)
+    verify()
+    paper, one, two, plain = kernels.jobs
+    assert paper.parameters == {"n": 7} and plain.parameters == {}
+    assert one.parameters["n"] == two.parameters["n"] == 7
+    assert paper.timeout > plain.timeout
+
+
+# Wrong usage: nothing runs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (["prop1"], "has no claim 'prop1'; nearest: prop-1"),
+        (["prop1", "opn"], "has no claim 'opn'; nearest: open"),
+        (["--store"], "--store: stores the agreement of fresh seeds; give --seeds 2 or more"),
+        (["--seeds", "0"], "--seeds"),
+        (["--seeds", "x"], "--seeds"),
+    ],
+)
+def test_wrong_usage_is_2(kernels, arguments, fault):
+    assert fault in verify(*arguments, code=2)
+    assert not kernels.jobs
+
+
+def test_outside_a_book_it_is_2(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "no _toc.yml in" in verify(code=2)
+
+
+def test_a_claim_notebook_without_a_seed_is_2(book, kernels, tiny_notebook):
+    book.notebook(PROP, tiny_notebook("print(x)"))
+    assert f"{PROP}: a notebook that tests a claim needs a parameter" in verify(code=2)
+    (book.root / PROP).unlink()
+    assert "prop-1.ipynb" in verify(code=2)
+    assert not kernels.jobs
+
+
+# What may go wrong in a run
+
+
+def test_a_failing_notebook_is_3_and_names_its_cell(book, tiny_notebook):
+    notebook = tiny_notebook("1 / (seed - 3)", parameters="seed: int = 3  # of the run [0 ..]")
+    book.notebook(PROP, notebook)
+    said = verify(code=3)
+    assert f"{PROP}: cell 3 (1 / (seed - 3))" in said
+    assert "ZeroDivisionError" in said
+    assert "prop-1 ✓ supported failed –" in said
+
+
+def test_a_run_without_a_record_is_3(book, tiny_notebook):
+    parameters = "seed: int = 3  # of the run [0 ..]"
+    book.notebook(PROP, tiny_notebook("print(seed)", parameters=parameters))
+    assert f"{PROP}: holds no record of prop-1" in verify(code=3)
+
+
+def test_nothing_is_stored_where_a_run_failed(book, kernels):
+    kernels.failure = "cell 3 failed"
+    verify("--seeds", 2, "--store", code=3)
+    assert not (book.root / "book" / "agreement.json").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_3(book, kernels, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device", "somewhere")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert "somewhere: No space left on device" in verify("--seeds", 2, "--store", code=3)
+    assert not (book.root / "book" / "agreement.json").exists()
+    assert not list(book.root.rglob("*.part"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_an_interrupt_is_130_and_stops_the_kernels(book, tiny_notebook, tmp_path):
+    source = (
+        "import os, time\nopen('../../pid', 'w').write(str(os.getpid()))\ntime.sleep(99 + seed)"
+    )
+    book.notebook(PROP, tiny_notebook(hang, parameters="seed: int = 3  # of the run [0 ..]"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "speedbook", "verify", "--seeds", "2", "--store"],
+        cwd=book.root,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    pid = book.root / "pid"
+    assert until(lambda: pid.is_file() and pid.read_text())
+    os.killpg(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=120)
+    assert (process.returncode, "Traceback" in said) == (130, False), said
+    assert "Interrupted: nothing was stored." in said
+    assert until(lambda: not Path(f"/proc/{pid.read_text()}").exists())
+    assert not (book.root / "book" / "agreement.json").exists()
+    assert not list(tmp_path.glob("speedbook-verify-*"))
+
+
+def until(condition, seconds: float = 120) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return bool(condition())
+
+
+# Agreement
+
+
+def stored(book):
+    registry = load_registry(book.root)
+    found = ledger_agreements(book.root, registry, {PROP: read_notebook(book.root / PROP)})
+    return found["prop-1"]
+
+
+def test_agreement_is_stored_and_told(book, kernels):
+    verify("--seeds", 4, "--store")
+    trials = read_agreements(book.root)["prop-1"].trials
+    assert [trial.seed for trial in trials] == kernels.seeds
+    expected = {"seeds": 4, "verdicts": {"supported": 4}, "setting": "defaults", "changed": []}
+    assert stored(book) == expected
+    row = {"verdict": "supported", "agreement": stored(book)}
+    assert agreement_text(row) == "4 of 4 fresh seeds agree"
+    # The ledger's verdict decides, whatever it was then.
+    assert agreement_text({**row, "verdict": "inconclusive"}) == "0 of 4 fresh seeds agree"
+    before = (book.root / "book" / "agreement.json").read_text()
+    assert before.count('"seed"') == 4 and len(before.splitlines()) == 9
+    verify("--seeds", 4, "--store")
+    assert (book.root / "book" / "agreement.json").read_text() == before
+
+
+def test_seeds_that_do_not_agree_are_stored_too(book, kernels):
+    odd = np.random.SeedSequence(3).generate_state(4)[1]
+    kernels.estimate = lambda given: 1.5 if given["seed"] == odd else 1.001
+    verify("--seeds", 4, "--store", code=1)
+    row = {"verdict": "supported", "agreement": stored(book)}
+    assert agreement_text(row) == "3 of 4 fresh seeds agree"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "changed"),
+    [
+        (PROP, "seed: int = 3", "seed: int = 4", ["the notebook"]),
+        (PROP, "0.99", "0.98", ["the notebook"]),
+        (PROP, "# A page", "# Another", []),
+        ("book/claims.yml", "tolerance: 0.1", "tolerance: 0.2", ["the claim"]),
+        ("book/claims.yml", "One is one.", "One is 1.", []),
+        ("speedlib/__init__.py", "ANSWER = 1", "ANSWER = 2", ["speedlib"]),
+        ("data/set.csv", "1,2", "1,3", []),
+    ],
+)
+def test_what_has_changed_since_is_told(book, kernels, name, old, new, changed):
+    verify("--seeds", 2, "--store")
+    path = book.root / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    assert stored(book)["changed"] == changed
+    told = agreement_text({"verdict": "supported", "agreement": stored(book)})
+    assert ("stale" in told) == bool(changed)
+
+
+def test_all_that_changed_is_in_one_sentence():
+    agreement = {"seeds": 20, "verdicts": {"supported": 20}, "changed": ["the claim", "speedlib"]}
+    assert agreement_text({"verdict": "supported", "agreement": agreement}) == (
+        "20 of 20 fresh seeds agree (stale: the claim, speedlib have changed since)"
+    )
+    assert agreement_text({"verdict": "supported"}) == ""
+    assert agreement_text({"verdict": "supported", "agreement": None}) == ""
+
+
+def test_others_are_kept_and_those_that_are_no_more_go(book):
+    registry = load_registry(book.root)
+    notebook = read_notebook(book.root / PROP)
+    depends = dependencies(book.root, registry["prop-1"], notebook)
+    trial = Trial(seed=1, verdict="supported", estimate=1.0, interval=(0.9, 1.1))
+    entry = Agreement(setting="paper", depends=depends, trials=(trial,))
+    store_agreements(book.root, {"open": entry, "gone": entry}, registry)
+    assert read_agreements(book.root) == {"open": entry}
+    store_agreements(book.root, {"prop-1": entry}, registry)
+    assert list(read_agreements(book.root)) == ["prop-1", "open"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"claims": {"a": {}}}', '{"claims": {}, "x": 1}'])
+def test_a_file_that_is_no_agreement_is_named(book, text):
+    book.write("book/agreement.json", text)
+    with pytest.raises(ValueError, match=r"^book/agreement\.json: "):
+        read_agreements(book.root)
+
+
+def test_the_committed_agreement_is_of_claims_that_there_are():
+    registry = load_registry(ROOT)
+    agreements = read_agreements(ROOT)
+    assert agreements
+    for name, agreement in agreements.items():
+        claim = registry[name]
+        seeds = [trial.seed for trial in agreement.trials]
+        assert len(seeds) == len(set(seeds)) >= 20
+        for trial in agreement.trials:
+            assert re.fullmatch(r"[a-z ]+", trial.verdict)
+            assert str(claim.verdict(*trial.interval)) == trial.verdict
