@@ -203,7 +203,7 @@ def design_efficiency(
     The efficiency is the best value of the criterion divided by that of b (for ``"D"``:
     :math:`(\det A(b) / \det A(b^*))^{1/d}`), which is the factor by which the rounds could be
     cut. The best value is replaced by the certified lower bound of the solver, so the result is
-    never above the truth, and close to it.
+    close to the truth, and not above it beyond rounding errors in the value of b.
 
     Parameters
     ----------

@@ -204,6 +204,10 @@ class _Shared:
         lengths = (np.abs(w) * cost).sum(axis=1)
         missed = np.abs(self.target - _apply(columns, w)).max(axis=1) / np.abs(self.target).max()
         gaps = np.maximum(np.abs(1 - (y @ self.target) / top / lengths), missed)
+        # What rounding may have done to the prices and to both sides of the gap.
+        terms = _apply(np.abs(rows), np.abs(y))
+        errors = np.abs(y) @ np.abs(self.target) + (np.abs(w) * terms).sum(axis=1)
+        gaps += np.finfo(float).eps * (errors / lengths + (terms / cost).max(axis=1))
         weights = np.zeros(sigma.shape)
         np.put_along_axis(weights, basis, np.abs(w) * cost / lengths[:, None], axis=1)
         return weights, lengths, gaps

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from speedlib.checks import Floats, check_direction, check_features, check_variances
 from speedlib.solvers.frame import Frame, pushed
+from speedlib.solvers.products import accurate_product
 from speedlib.solvers.simplex import basic_coefficients, shortest_combination
 from speedlib.units import moderate, times_power_of_two
 
@@ -46,6 +48,15 @@ WORKING_ACTIONS, WORKING_ENTRIES = 512, 8192
 
 #: Rounding error allowed for in a price, relative to the sum of the absolute values of its terms.
 PRICE_ROUNDING = float(np.finfo(float).eps)
+
+#: Prices this close to the highest are computed again in twice the precision, but only so many.
+CLOSE, MOST_CLOSE = 0.999, 4096
+
+#: Most steps that scale a dual until no price exceeds one.
+SCALINGS = 5
+
+#: Steps that refine the coefficients of the vertex.
+REFINEMENTS = 2
 
 #: Sizes of the pushes off degenerate vertices, relative to the coefficients, one after another.
 PUSHES = (1e-7, 1e-9, 1e-11, 1e-13)
@@ -249,13 +260,20 @@ def _most_expensive(prices: Floats, count: int) -> Indices:
 
 def _certified(x: Floats, sigma: Floats, c: Floats, frame: Frame, found: Vertex) -> ElfvingSolution:
     """Recompute the certificate from the input alone."""
-    kept = found.coefficients != 0
-    actions, u = found.basis[kept], found.coefficients[kept]
-    order = np.argsort(actions)
-    actions, u = actions[order], u[order]
-    missed = np.abs(c - (u / sigma[actions]) @ x[actions]) / frame.scale
-    y = found.dual / _prices(x, sigma, found.dual).max()
-    norm, lower = float(np.abs(u).sum()), float(c @ y)
+    order = np.argsort(found.basis)
+    order = order[found.coefficients[order] != 0]
+    actions, u = found.basis[order], found.coefficients[order]
+    y, lower = _lower_bound(x, sigma, c, found.dual)
+    missed = _missed(x, sigma, c, actions, u)
+    if _priced(missed, y, frame) > PRICE_ROUNDING * lower:
+        u, missed = _refined(x, sigma, c, frame, actions, u)
+    norm = float(np.abs(u).sum())
+    if lower < (1 - PRICE_TOLERANCE) * norm and u.size < found.basis.size:
+        y, lower = max(
+            (y, lower),
+            _lower_bound(x, sigma, c, _idle_dual(x, sigma, frame, found)),
+            key=itemgetter(1),
+        )
     weights = np.zeros(x.shape[0])
     weights[actions] = np.abs(u) / norm
     return ElfvingSolution(
@@ -265,11 +283,67 @@ def _certified(x: Floats, sigma: Floats, c: Floats, frame: Frame, found: Vertex)
         dual=y,
         norm=norm,
         lower=lower,
-        gap=abs(1 - lower / norm),
-        residual=float(missed.max() / np.abs(c / frame.scale).max()),
+        # What the coefficients miss of c may count for the lower bound, or for the value.
+        gap=abs(1 - lower / norm) + _priced(missed, y, frame) / norm,
+        residual=float(np.abs(missed / frame.scale).max() / np.abs(c / frame.scale).max()),
         pricings=found.pricings + 1,
         iterations=found.pivots,
     )
+
+
+def _lower_bound(x: Floats, sigma: Floats, c: Floats, y: Floats) -> tuple[Floats, float]:
+    """Scale a dual so that no price exceeds one, and return it with its bound on the norm."""
+    prices = _prices(x, sigma, y)
+    top = prices.max()
+    close = np.flatnonzero(prices > CLOSE * top)
+    if close.size > MOST_CLOSE:
+        close = close[np.argpartition(prices[close], -MOST_CLOSE)[-MOST_CLOSE:]]
+    rows, noise = x[close], sigma[close]
+    for _ in range(SCALINGS):
+        y = y / top
+        highest = float((np.abs(accurate_product(rows, y)) / noise).max())
+        if highest <= 1 + PRICE_ROUNDING:
+            break
+        top = 2 * highest - 1  # rounding y may raise a price by as much again
+    return y, float(accurate_product(c, y)) / highest
+
+
+def _idle_dual(x: Floats, sigma: Floats, frame: Frame, found: Vertex) -> Floats:
+    """Return a dual that prices actions of the basis without weight at zero.
+
+    Where such actions have very short features, a price of one makes the dual so long that
+    rounding errors in the other prices count.
+    """
+    rows = frame.points(x, sigma, found.basis)
+    return frame.dual(_safe_dual(rows, np.sign(found.coefficients)))
+
+
+def _missed(x: Floats, sigma: Floats, c: Floats, actions: Indices, u: Floats) -> Floats:
+    """Return what the coefficients miss of c."""
+    return accurate_product(np.vstack([c, x[actions]]).T, np.append(1.0, -u / sigma[actions]))
+
+
+def _refined(
+    x: Floats, sigma: Floats, c: Floats, frame: Frame, actions: Indices, u: Floats
+) -> tuple[Floats, Floats]:
+    """Refine coefficients until each has its own digits right; return what they still miss."""
+    points = frame.points(x, sigma, actions)
+    lengths = np.linalg.norm(points, axis=1)
+    inverse = np.linalg.pinv(points / lengths[:, None]) / lengths
+    for _ in range(REFINEMENTS):
+        missed = _missed(x, sigma, c, actions, u)
+        u = u + (missed / frame.scale)[frame.kept] @ inverse
+    return u, _missed(x, sigma, c, actions, u)
+
+
+def _priced(missed: Floats, y: Floats, frame: Frame) -> float:
+    """Return the most that a vector which should be zero can change of the norm.
+
+    Where features depend on others the dual prices the others only.
+    """
+    dependent = np.delete(missed / frame.scale, frame.kept)
+    length = float(np.abs(y * frame.scale).sum())
+    return abs(float(missed @ y)) + float(np.abs(dependent).max(initial=0.0)) * length
 
 
 def _nothing_to_estimate(x: Floats, sigma: Floats) -> ElfvingSolution:

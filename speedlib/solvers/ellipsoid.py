@@ -110,7 +110,7 @@ def certified_value(
 
 
 def largest_error(x: Floats, factor: Floats) -> float:
-    """Return the rounding error that any ``|G'x|`` may carry; it matters where large terms cancel."""
+    """Return the rounding error of any ``|G'x|``; it matters where large terms cancel."""
     largest = 0.0
     for first in range(0, x.shape[0], BLOCK):
         terms = np.abs(x[first : first + BLOCK]) @ np.abs(factor)
@@ -180,10 +180,11 @@ class _Triangle:
 
     def missed(self, targets: Floats, lengths: Floats) -> bool:
         """Whether some target is no combination of the rows."""
-        scaled = (targets / self.unit[:, None])[self.order[self.rank :]]
+        scaled = (targets / self.unit[:, None])[self.order]
         rest = self.upper[:, self.rank :].T
-        terms = np.abs(scaled) + np.abs(rest) @ np.abs(lengths)
-        return bool(np.any(np.abs(scaled - rest @ lengths) > RANGE_TOLERANCE * terms))
+        distance = np.abs(scaled[self.rank :] - rest @ lengths)
+        size = np.abs(scaled).max(axis=0) + (np.abs(rest) @ np.abs(lengths))
+        return bool(np.any(distance > RANGE_TOLERANCE * size))
 
     def solution(self, lengths: Floats) -> Floats:
         """Solve (rows' rows) y = target."""
