@@ -116,7 +116,7 @@ def _found(row: dict[str, Any]) -> Content:
 
 
 def _run(row: dict[str, Any]) -> Content:
-    """Return how the numbers came about: replications, seed and, in a built book, the time."""
+    """Return how the numbers came about: replications, seed and, of a build, time and agreement."""
     facts = []
     if row.get("replications") is not None:
         facts.append(counted(row["replications"], "replication"))
@@ -124,11 +124,10 @@ def _run(row: dict[str, Any]) -> Content:
         facts.append(f"seed {row['seed']}")
     if "seconds" in row:
         facts.append(duration(row["seconds"]))
-    agreement = agreement_text(row)
-    return [
-        *([nodes.Text(", ".join(facts))] if facts else []),
-        *([nodes.Text("; "), _muted(agreement)] if agreement else []),
-    ]
+    parts: list[nodes.Node] = [nodes.Text(", ".join(facts))] if facts else []
+    if agreement := agreement_text(row):
+        parts += [nodes.Text(" "), _muted(agreement)]
+    return parts
 
 
 def _facts(build: dict[str, Any]) -> str:

@@ -51,10 +51,13 @@ def unread(names: Iterable[str], sources: Sequence[str]) -> list[str]:
             continue
         for node in _in_order(body):
             read |= pending & _reads(node)
-            # An annotation alone binds nothing.
-            if isinstance(node, BINDING) and getattr(node, "value", node):
+            if isinstance(node, BINDING) and not _only_annotates(node):
                 pending -= _bound(node)
     return [name for name in names if name not in read]
+
+
+def _only_annotates(node: ast.AST) -> bool:
+    return isinstance(node, ast.AnnAssign) and node.value is None
 
 
 def _in_order(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:

@@ -10,7 +10,7 @@ import pytest
 from speedbook.claims import load_registry
 from speedbook.execution import CELL_TIMEOUT
 from speedbook.ledger import LEDGER, derive_ledger, ledger_text
-from speedbook.lint import output_problems, source_problems
+from speedbook.lint import output_problems, seed_problems, source_problems, usage_problems
 from speedbook.notebooks import code_cells, read_notebook, serialise
 from speedbook.pages import page_problems
 from speedbook.pictures import FOLDER, pictures
@@ -38,6 +38,9 @@ def test_a_notebook_keeps_the_contract(name):
 def test_a_notebook_makes_a_page(name):
     notebook = read_notebook(ROOT / name)
     assert page_problems(notebook) + prose_problems(name, notebook) == []
+    assert usage_problems(notebook) == []
+    if load_registry(ROOT).of_notebook(name):
+        assert seed_problems(notebook) == []
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

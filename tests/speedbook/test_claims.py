@@ -379,6 +379,13 @@ def test_what_does_not_fit_together_is_named():
     assert "no claim 'prop-2'; nearest: prop-1" in found[0]
 
 
+def test_a_record_of_a_claim_without_rule_is_named():
+    rules = Registry(claims=(claim(),))
+    without = Registry(claims=(claim(kind="untestable", rule=None),))
+    (found,) = problems(without, {PAGE: claim_page(entry(), registry=rules)})
+    assert found == f"{PAGE}: id: claim 'prop-1' is untestable and has no rule"
+
+
 def test_a_forged_or_outdated_card_is_named():
     page = claim_page(entry())
     stricter = claim(rule={"kind": "equal", "value": 1, "tolerance": 0.001})

@@ -275,7 +275,7 @@ def test_an_interrupt_is_130_and_stops_the_kernels(book, tiny_notebook, tmp_path
     source = (
         "import os, time\nopen('../../pid', 'w').write(str(os.getpid()))\ntime.sleep(99 + seed)"
     )
-    book.notebook(PROP, tiny_notebook(hang, parameters="seed: int = 3  # of the run [0 ..]"))
+    book.notebook(PROP, tiny_notebook(source, parameters="seed: int = 3  # of the run [0 ..]"))
     process = subprocess.Popen(
         [sys.executable, "-m", "speedbook", "verify", "--seeds", "2", "--store"],
         cwd=book.root,
