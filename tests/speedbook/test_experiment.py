@@ -182,7 +182,8 @@ def run_page(folder: Path, **parameters: object) -> str:
         "actions_file": str(folder / "actions.csv"),
         "log_file": str(folder / "log.csv"),
         "rounds": 60,
-        "exploration_rounds": "sqrt",
+        # Digits: papermill's own command line makes them a number.
+        "exploration_rounds": 7,
         "repetitions": 100,
         "seed": 5,
     }
