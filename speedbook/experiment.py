@@ -200,7 +200,6 @@ def _read_csv(path: Path, needed: Sequence[str]) -> pd.DataFrame:
                 index_col=False,
                 keep_default_na=False,
                 skipinitialspace=True,
-                encoding="utf-8-sig",  # spreadsheets may put a byte-order mark in front
             )
     except pd.errors.ParserWarning:
         raise ValueError(
