@@ -137,7 +137,8 @@ def built_ledger(
         How fresh seeds agree, by claim, see `speedbook.agreement.ledger_agreements`.
     """
     rows = {
-        claim: {**row, "seconds": seconds[row["notebook"]], "agreement": agreements.get(claim)}
+        claim: {**row, "seconds": seconds[row["notebook"]]}
+        | ({"agreement": agreements[claim]} if claim in agreements else {})
         for claim, row in ledger["claims"].items()
     }
     return {"claims": rows, "build": dict(facts)}
