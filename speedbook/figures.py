@@ -42,7 +42,7 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     },
     "SPEED-uniform": {"color": "#a04700", "marker": "p", "linestyle": (0, (2, 1)), "zorder": 4},
     "SPEED-identifiable": {
-        "color": "#e69f00",
+        "color": "#b3261e",
         "marker": "h",
         "linestyle": (0, (6, 1.5, 1.5, 1.5)),
         "zorder": 4,

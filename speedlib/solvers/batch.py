@@ -59,7 +59,9 @@ class BatchDesigns:
     alone: int
 
 
-def pe_designs(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) -> BatchDesigns:
+def pe_designs(
+    features: ArrayLike, variances: ArrayLike, direction: ArrayLike, *, tolerance: float = 0.0
+) -> BatchDesigns:
     """Solve R problems of policy evaluation that differ in their variances only.
 
     Parameters
@@ -70,6 +72,9 @@ def pe_designs(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) 
         Positive noise variances, one row per problem.
     direction : array-like, shape (d,)
         The direction c.
+    tolerance : float
+        Efficiency that may be missed, at least 0 and below 1: exchanges end when a dual solution
+        proves so much, as an approximate oracle would. With 0 the designs are optimal.
 
     Returns
     -------
@@ -104,13 +109,16 @@ def pe_designs(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) 
     if not c.any() or v.shape[0] == 0:
         weights[np.arange(v.shape[0]), v.argmin(axis=1)] = 1.0
         return BatchDesigns(weights, np.zeros(v.shape[0]), gaps, 0)
+    if not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance: must be at least 0 and below 1; got {tolerance}")
     lengths = np.zeros(v.shape[0])
-    shared = _Shared(x, v, c)
+    # An efficiency of 1 - t is a gap of about t / 2, since it compares squares.
+    shared = _Shared(x, v, c, max(PRICE_TOLERANCE, tolerance / 2))
     size = max(1, BLOCK // x.shape[0])
     for start in range(0, v.shape[0], size):
         block = slice(start, start + size)
         weights[block], lengths[block], gaps[block] = shared.solve(np.sqrt(v[block]))
-    failed = np.flatnonzero(~(gaps <= GAP))
+    failed = np.flatnonzero(~(gaps <= max(GAP, tolerance / 2)))
     for problem in failed:
         single = solve(x, np.sqrt(v[problem]), c)
         weights[problem], lengths[problem], gaps[problem] = single.weights, single.norm, single.gap
@@ -120,7 +128,8 @@ def pe_designs(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) 
 class _Shared:
     """What the problems share: points, target, and a start that is optimal for typical noise."""
 
-    def __init__(self, x: Floats, v: Floats, c: Floats) -> None:
+    def __init__(self, x: Floats, v: Floats, c: Floats, price_tolerance: float) -> None:
+        self.price_tolerance = price_tolerance
         frame = Frame(x, c)
         typical = np.exp(0.5 * np.log(v).mean(axis=0))
         self.points = frame.points(x, np.ones(x.shape[0]), np.arange(x.shape[0]))
@@ -146,7 +155,7 @@ class _Shared:
             y = _times(np.copysign(cost, w), inverse)
             prices = np.abs(y @ self.points.T) / sigma[walkers]
             entering = prices.argmax(axis=1)
-            going = prices[np.arange(walkers.size), entering] > 1 + PRICE_TOLERANCE
+            going = prices[np.arange(walkers.size), entering] > 1 + self.price_tolerance
             stay = walkers[~going]
             final_basis[stay], final_inverse[stay] = basis[~going], inverse[~going]
             if not going.any():

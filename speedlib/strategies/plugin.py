@@ -42,7 +42,8 @@ class PlugIn(ExploreThenCommit):
     reweighted : bool
         Whether a second regression weights the squared residuals by the first one's variances.
     tolerance : float
-        Efficiency that the design may miss: the paper's approximate oracle.
+        Efficiency that the design may miss, strictly between 0 and 1: the paper's approximate
+        oracle. By default 1e-6, and 1e-9 for SPEED.
     exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
         See `ExploreThenCommit`. ``exploration_rounds="tuned"`` needs an exploration that
         determines the variances and is not offered for ``"pca"``.
@@ -151,10 +152,13 @@ class SPEED(PlugIn):
     """
 
     default_name: ClassVar[str] = "SPEED"
+    tolerance: float = 1e-9
 
     def designs(self, variances: Floats, setting: Setting) -> Floats:
         """Return PE-optimal designs."""
-        return pe_designs(setting.features, variances, setting.direction).weights
+        return pe_designs(
+            setting.features, variances, setting.direction, tolerance=self.tolerance
+        ).weights
 
 
 @dataclass(frozen=True, kw_only=True)

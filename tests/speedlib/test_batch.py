@@ -138,3 +138,23 @@ def test_no_problems_and_nothing_to_estimate():
 def test_bad_input_is_named(v, c, text):
     with pytest.raises(ValueError, match=text):
         pe_designs([[1.0, 1.0], [2.0, 2.0]], v, c)
+
+
+@pytest.mark.parametrize("tolerance", [0.3, 0.05, 1e-3])
+def test_an_approximate_oracle_keeps_its_promise_and_uses_its_leave(tolerance: float) -> None:
+    """No design is worse than allowed, by the optimum found exactly, and some are not optimal."""
+    rng = np.random.default_rng(17)
+    x, v = rng.normal(size=(40, 4)), np.exp(rng.normal(size=(400, 40)))
+    c = rng.dirichlet(np.ones(40)) @ x
+    exact, rough = pe_designs(x, v, c), pe_designs(x, v, c, tolerance=tolerance)
+    assert rough.alone == 0
+    efficiency = exact.values / rough.values
+    assert efficiency.min() >= 1 - tolerance
+    assert np.all((1 - rough.gaps) ** 2 <= efficiency * (1 + 1e-12))
+    assert efficiency.min() < 1 - tolerance / 100 or tolerance < 0.01
+
+
+@pytest.mark.parametrize("tolerance", [-0.1, 1.0, np.nan])
+def test_tolerances_that_are_none_are_refused(tolerance: float) -> None:
+    with pytest.raises(ValueError, match="tolerance"):
+        pe_designs(np.eye(2), np.ones((1, 2)), [1.0, 1.0], tolerance=tolerance)
