@@ -27,16 +27,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib.checks import (
+    Counts,
     Floats,
     check_designs,
     check_features,
     check_rounds,
     check_variances,
 )
-from speedlib.identification import SPAN_TOLERANCE, quadratic_coordinates
-
-#: Eigenvalues of the exploration's information matrix below this share of the largest are zero.
-RANK_TOLERANCE = 1e-12
+from speedlib.estimators import pulled_actions
+from speedlib.identification import RANK_TOLERANCE, SPAN_TOLERANCE, quadratic_coordinates
 
 
 def estimation_cost(
@@ -79,13 +78,13 @@ def estimation_cost(
     Notes
     -----
     For unweighted least squares, plain or over the positive semidefinite matrices if the truth is
-    positive definite. Cost O(A r^2 + r^3) each, with r at most d(d+1)/2.
+    positive definite. Cost O(k r^2) each for k explored actions, with r at most d(d+1)/2.
 
     Examples
     --------
     On d one-hot actions, explored alike, v is :math:`\kappa d\sum_a p_a(1-p_a)/4`:
 
-    >>> float(estimation_cost(np.eye(2), [1.0, 1.0], [0.5, 0.5], [0.5, 0.5]))
+    >>> round(float(estimation_cost(np.eye(2), [1.0, 1.0], [0.5, 0.5], [0.5, 0.5])), 6)
     0.5
     """
     x = check_features(features)
@@ -93,23 +92,32 @@ def estimation_cost(
     p, q = check_designs(design), check_designs(exploration)
     if not 0 <= kappa < np.inf:
         raise ValueError(f"kappa: must be at least 0 and finite; got {kappa}")
+    v = v / v.max(axis=-1, keepdims=True)  # only their ratios matter
     phi = quadratic_coordinates(x)
-    information = _gram(phi, q)
-    inverse = np.linalg.pinv(information, rcond=RANK_TOLERANCE, hermitian=True)
-    influence = phi @ inverse
-    spread = _gram(phi, q * v**2)
-    root = influence / v[..., None]
-    covariance = kappa * np.einsum("...ai,...ij,...bj->...ab", root, spread, root, optimize=True)
-    diagonal = np.einsum("...aa->...a", covariance)
-    mean = np.einsum("...a,...ab,...b->...", p, covariance, p, optimize=True)
-    cost = (np.sum(p * diagonal, axis=-1) - mean) / 4.0
-    missed = np.linalg.norm(influence @ information - phi, axis=-1)
-    lost = (p > 0) & (missed > SPAN_TOLERANCE * np.linalg.norm(phi, axis=-1))
-    return np.where(lost.any(axis=-1), np.inf, np.maximum(cost, 0.0))
+    explored, support = pulled_actions(q), pulled_actions(p)
+    rows, needed = phi[explored] * np.sqrt(_take(q, explored))[..., None], phi[support]
+    left, values, right = np.linalg.svd(rows, full_matrices=False)
+    kept = values > RANK_TOLERANCE * values[..., :1]
+    right, inverse = right * kept[..., None], kept / np.where(kept, values, 1.0)
+    # Relative errors of the support's variances, in terms of the errors of the explored squares.
+    part = needed @ np.swapaxes(right, -1, -2)
+    error = part * inverse[..., None, :] / _take(v, support)[..., None]
+    share = _take(p, support)[..., None]
+    error = error - np.sum(share * error, axis=-2, keepdims=True)
+    squares = _take(v, explored)[..., None] ** 2
+    spread = kappa * np.swapaxes(left, -1, -2) @ (left * squares)
+    cost = np.sum(share * (error @ spread) * error, axis=(-2, -1)) / 4.0
+    missed = np.linalg.norm(part @ right - needed, axis=-1)
+    lost = (_take(p, support) > 0) & (missed > SPAN_TOLERANCE * np.linalg.norm(needed, axis=-1))
+    return np.where(lost.any(axis=-1), np.inf, cost)
 
 
-def _gram(phi: Floats, weights: Floats) -> Floats:
-    return np.asarray((phi.T * weights[..., None, :]) @ phi)
+def _take(values: Floats, index: Counts) -> Floats:
+    """Return the values at the indices along the last axis; leading axes are broadcast."""
+    leading = np.broadcast_shapes(values.shape[:-1], index.shape[:-1])
+    values = np.broadcast_to(values, (*leading, values.shape[-1]))
+    index = np.broadcast_to(index, (*leading, index.shape[-1]))
+    return np.asarray(np.take_along_axis(values, index, axis=-1))
 
 
 def best_exploration_length(cost: ArrayLike, rounds: int) -> Floats:

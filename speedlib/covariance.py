@@ -133,8 +133,9 @@ def estimate_covariance(
 
     The ridge estimate minimises the mean squared deviation plus
     :math:`\rho\, g\, \lVert M^{1/2} S M^{1/2}\rVert_F^2`, with M the second moment of the explored
-    features and g the mean of the d(d+1)/2 eigenvalues of the regression in coordinates in which
-    M is the identity. Neither units nor a rotation of the features matter to it.
+    features (each with the weight that its squared residuals have) and g the mean of the d(d+1)/2
+    eigenvalues of the regression in coordinates in which M is the identity. The basis of the
+    features does not matter to it.
     """
     check_choice("covariance", method, COVARIANCE_ESTIMATES)
     features = check_features(features)
@@ -160,8 +161,7 @@ def _regress(
     theta = least_squares(rewards, features, variances)
     squares = squared_residuals(rewards, features, theta)
     points, root, target = _explored(rewards.counts, features, squares, variances)
-    vector, rank = _minimum_norm(points, root, target)
-    Sigma = svec_to_matrix(vector, features.shape[1])
+    Sigma, rank = _minimum_norm(points, root, target, features)
     optimality = np.zeros(Sigma.shape[:-2])
     if method == "psd":
         Sigma, optimality = fit_psd(points, root, target, start=Sigma)
@@ -200,24 +200,26 @@ def _penalised(points: Floats, root: Floats, target: Floats, penalty: float) -> 
     return np.asarray(white @ S @ white / units / np.swapaxes(units, -1, -2))
 
 
-def _minimum_norm(points: Floats, root: Floats, target: Floats) -> tuple[Floats, Counts]:
-    """Solve the weighted quadratic regression with least norm; return svec and rank.
+def _minimum_norm(
+    points: Floats, root: Floats, target: Floats, features: Floats
+) -> tuple[Floats, Counts]:
+    """Solve the weighted quadratic regression with least norm; return the matrix and the rank.
 
-    The rank, and the solution where it is full, come from features in units of their size; only
-    where many solutions fit alike do the given units, and with them the norm, matter.
+    The rank, and the solution where it is full, come from features whose second moment is the
+    identity: neither units nor collinearity matter. Only where many solutions fit alike do the
+    given coordinates, and with them the norm.
     """
-    unknowns = points.shape[-1] * (points.shape[-1] + 1) // 2
+    d = features.shape[1]
     response = root * target
-    scale = quadratic_features(column_scale(points.reshape(-1, points.shape[-1])))
-    design = quadratic_features(points) * root[..., None]
-    # Off-diagonal entries carry the square root of two on both sides.
-    scale = scale / quadratic_features(np.ones(points.shape[-1]))
-    vector, rank = _solve(design / scale, response, None)
-    vector = vector / scale
-    if np.any(rank < unknowns):
-        least, _ = _solve(design, response, rank)
-        vector = np.where((rank < unknowns)[..., None], least, vector)
-    return vector, rank
+    units = column_scale(features)
+    white = whitening(features / units)[0] / units[:, None]
+    vector, rank = _solve(quadratic_features(points @ white) * root[..., None], response, None)
+    Sigma = white @ svec_to_matrix(vector, d) @ white.T
+    partly = rank < d * (d + 1) // 2
+    if np.any(partly):
+        least, _ = _solve(quadratic_features(points) * root[..., None], response, rank)
+        Sigma = np.where(partly[..., None, None], svec_to_matrix(least, d), Sigma)
+    return Sigma, rank
 
 
 def _solve(design: Floats, response: Floats, rank: Counts | None) -> tuple[Floats, Counts]:

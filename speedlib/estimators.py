@@ -109,7 +109,7 @@ def weighted_rows(counts: Counts, features: Floats, variances: Floats) -> Weight
     return WeightedRows(index, root, scale, left, right, inverse)
 
 
-def pulled_actions(counts: Counts) -> Counts:
+def pulled_actions(counts: Counts | Floats) -> Counts:
     """Return the pulled actions of each replication, shape (..., k) with k their largest number.
 
     Replications with fewer are filled up with actions that were not pulled.

@@ -80,6 +80,11 @@ def identifiable_design(features: ArrayLike) -> Floats:
     ----------
     features : array, shape (A, d)
 
+    Raises
+    ------
+    ValueError
+        If the features are malformed or all 0.
+
     Notes
     -----
     The design does not depend on the coordinates of the features. It supports at most r(r+1)/2
@@ -96,8 +101,10 @@ def identifiable_design(features: ArrayLike) -> Floats:
     >>> identifiable_design([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 0.0]]).round(6)
     array([0.      , 0.333333, 0.333333, 0.333333])
     """
-    design = exchange_design(quadratic_coordinates(check_features(features)), "D")
-    return design.weights
+    features = check_features(features)
+    if not features.any():
+        raise ValueError("features: exploration needs an action whose features are not all 0")
+    return exchange_design(quadratic_coordinates(features), "D").weights
 
 
 def pca_directions(features: ArrayLike) -> Floats:
@@ -190,8 +197,10 @@ def check_exploration_length(rule: Any) -> int | str:
             'exploration_rounds: must be a whole number, "sqrt", "tuned", or a multiple of a power '
             f'of n below one, as in "0.5*n^0.6"; got {rule!r}'
         )
-    if match and match["factor"] and not float(match["factor"]) > 0:
-        raise ValueError(f"exploration_rounds: the factor must be positive; got {rule!r}")
+    if match and match["factor"] and not 0 < float(match["factor"]) < math.inf:
+        raise ValueError(
+            f"exploration_rounds: the factor must be positive and finite; got {rule!r}"
+        )
     return rule
 
 
@@ -203,7 +212,7 @@ def exploration_length(rule: int | str, rounds: int) -> int:
     rule : int or str
         See `check_exploration_length`; ``"tuned"`` has no length before the data are seen.
     rounds : int
-        The budget n.
+        The budget n, at least 1.
 
     Returns
     -------
@@ -217,6 +226,7 @@ def exploration_length(rule: int | str, rounds: int) -> int:
     (9, 20)
     """
     check_exploration_length(rule)
+    rounds = check_count("rounds", rounds, 1)
     if rule == "tuned":
         raise ValueError('exploration_rounds: the length of "tuned" depends on the data')
     if rule == "sqrt":

@@ -11,7 +11,7 @@ from speedlib.checks import Flags, Floats, check_features, check_finite
 from speedlib.estimators import column_scale
 from speedlib.quadratic import quadratic_features
 
-#: Singular values of the quadratic design below this share of the largest count as zero.
+#: Singular values below this share of the largest count as zero.
 RANK_TOLERANCE = 1e-9
 
 #: A variance counts as determined if the relative part of its row outside the span is below this.
@@ -73,7 +73,8 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
 
     Notes
     -----
-    Neither the scale of an action nor the unit of a feature matters. Cost O(A d^4).
+    Neither the lengths of the actions nor the basis of the features matter, within what floats
+    resolve: lengths and conditions up to about 1e8. Cost O(A d^4).
 
     Examples
     --------
@@ -86,27 +87,36 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
         raise ValueError(f"weights: expected shape ({len(x)},); got shape {b.shape}")
     if np.any(b < 0):
         raise ValueError(f"weights: must be at least 0; got {b.min():g}")
-    rows = _unit_rows(x)
-    basis = _basis(rows[b > 0])
+    rows = _unit(quadratic_coordinates(x))
+    _, values, right = np.linalg.svd(rows[b > 0], full_matrices=False)
+    basis = right[_counted(values)]
     missed = np.linalg.norm(rows - (rows @ basis.T) @ basis, axis=1)
     unknowns = x.shape[1] * (x.shape[1] + 1) // 2
     return Identifiability(len(basis), unknowns, missed <= SPAN_TOLERANCE)
 
 
 def quadratic_coordinates(features: Floats) -> Floats:
-    """Return the quadratic features in a basis of their span, shape (A, r)."""
-    phi = quadratic_features(features / column_scale(features))
-    return np.asarray(phi @ _basis(_unit_rows(features)).T)
+    """Return the quadratic features in coordinates of their span, shape (A, r).
+
+    The coordinates are those in which the second moment of the quadratic features, all taken at
+    unit length, is the identity. Whatever the basis in which the features are given, however
+    nearly collinear they are, regressions are as well conditioned as the set of actions allows.
+    """
+    points = _whitened(features / column_scale(features))
+    return _whitened(quadratic_features(points))
 
 
-def _unit_rows(features: Floats) -> Floats:
-    """Quadratic features of unit length; features in units of their size come first."""
-    scaled = features / column_scale(features)
-    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return quadratic_features(scaled / np.where(lengths > 0, lengths, 1.0))
+def _whitened(rows: Floats) -> Floats:
+    """Rows in coordinates in which their directions have no preferred axis, shape (A, r)."""
+    left, values, _ = np.linalg.svd(_unit(rows), full_matrices=False)
+    return np.asarray(left[:, _counted(values)] * np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def _basis(rows: Floats) -> Floats:
-    """Orthonormal basis of the span of the rows, shape (r, columns)."""
-    _, values, right = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(right[values > RANK_TOLERANCE * values.max(initial=0.0)])
+def _unit(rows: Floats) -> Floats:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
+
+
+def _counted(values: Floats) -> Flags:
+    """Tell which singular values do not count as zero."""
+    return np.asarray(values > RANK_TOLERANCE * values.max(initial=0.0))

@@ -103,13 +103,23 @@ def test_by_the_textbook_formula() -> None:
     assert float(estimation_cost(x, v, p, q)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("scale", [1e-9, 1e9])
+@pytest.mark.parametrize("scale", [1e-120, 1e-9, 1e9])
 def test_units_do_not_matter(scale: float) -> None:
     v = variances(DIAGONAL)
     p = optimal_design(X, v, policy=POLICY).weights
     one = float(estimation_cost(X, v, p, on(0, 1, 4)))
     assert float(estimation_cost(X * scale, v, p, on(0, 1, 4))) == pytest.approx(one)
-    assert float(estimation_cost(X, v * scale, p, on(0, 1, 4))) == pytest.approx(one)
+    assert float(estimation_cost(X, v * scale**2, p, on(0, 1, 4))) == pytest.approx(one)
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
+def test_nearly_collinear_features_cost_the_same(gap: float) -> None:
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(8, 2))
+    v, p, q = (np.exp(rng.normal(size=8)), *rng.dirichlet(np.ones(8), size=2))
+    one = float(estimation_cost(x, v, p, q))
+    other = float(estimation_cost(x @ [[1.0, 1.0], [0.0, gap]], v, p, q))
+    assert other == pytest.approx(one, rel=1e-6)
 
 
 def test_the_best_length_minimises_the_regret() -> None:

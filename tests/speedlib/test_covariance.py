@@ -14,27 +14,13 @@ from speedlib.psd import fit_psd
 from speedlib.quadratic import quadratic_features, svec_to_matrix
 from speedlib.rewards import Rewards
 
+from .logs import drawn_problem, exact_squares, random_log
 from .per_round import covariance, ordinary_least_squares
 
 ALPHA = 1e-4
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
 METHODS = ["lstsq", "psd", "ridge"]
 SIGMA_3 = np.array([[0.6, 0.2, -0.1], [0.2, 0.5, 0.1], [-0.1, 0.1, 0.3]])
-
-
-def exact_squares(counts: list[int], squares: list[float]) -> Rewards:
-    """Rewards of mean zero whose mean squared residuals are exactly these."""
-    pulls = np.array(counts)
-    return Rewards(pulls, np.zeros(len(counts)), pulls * np.array(squares))
-
-
-def random_log(
-    rng: np.random.Generator, n_actions: int, d: int, rounds: int, explored: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    features = rng.normal(size=(n_actions, d))
-    actions = rng.integers(0, explored, rounds)
-    rewards = features[actions] @ rng.normal(size=d) + rng.normal(size=rounds)
-    return features, actions, rewards
 
 
 def well_conditioned(X: np.ndarray) -> bool:
@@ -157,16 +143,6 @@ def test_semidefinite_estimate_by_hand() -> None:
     found = estimate_covariance(rewards, features, "psd")
     assert found.Sigma == pytest.approx(np.full((2, 2), 11 / 9), rel=1e-5)
     assert found.variances == pytest.approx([11 / 9, 11 / 9, 44 / 9, 0.0], abs=1e-5)
-
-
-def drawn_problem(seed: int, d: int, k: int, pulls: int) -> tuple[np.ndarray, Rewards]:
-    """Return a small exploration after which the free estimate is often indefinite."""
-    rng = np.random.default_rng(seed)
-    root = rng.normal(size=(d, max(1, d - 1)))
-    bandit = LinearBandit(
-        rng.normal(size=(k, d)), rng.normal(size=d), Sigma=root @ root.T + 0.01 * np.eye(d)
-    )
-    return bandit.features, bandit.pull(rng.integers(1, pulls, k), rng)
 
 
 def regression(features: np.ndarray, rewards: Rewards) -> tuple[np.ndarray, np.ndarray]:
@@ -307,6 +283,19 @@ def test_batches_equal_one_by_one(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("gap", [1e-2, 1e-5])
+def test_nearly_collinear_features_lose_nothing(method: str, gap: float) -> None:
+    """Two features that differ by little: another basis of the same plane, the same variances."""
+    features, rewards = drawn_problem(15, 2, 7, 9)
+    one = estimate_covariance(rewards, features, method)
+    other = estimate_covariance(rewards, features @ [[1.0, 1.0], [0.0, gap]], method)
+    assert one.identified
+    assert other.identified
+    size = float(one.mean_square)
+    assert other.variances == pytest.approx(one.variances, rel=1e-4, abs=1e-5 * size)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_noise_free_data_have_no_variance(method: str) -> None:
     bandit = LinearBandit(np.eye(2), [0.3, -0.7], variances=[0.0, 0.0])
     found = estimate_covariance(bandit.pull([4, 5], np.random.default_rng(0)), np.eye(2), method)
@@ -354,112 +343,3 @@ def test_bad_arguments_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         estimate_covariance(rewards, features, method)  # type: ignore[arg-type]
-
-
-# --- ridge and reweighting ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_ridge_by_the_textbook(seed: int) -> None:
-    """In coordinates with second moment I: augmented least squares on vec rows of single rounds."""
-    rng = np.random.default_rng([31, seed])
-    features, actions, rewards = random_log(rng, 7, 3, 60, 7)
-    log = Rewards.from_log(actions, rewards, 7)
-    ridge = 0.3
-    X = features[actions]
-    squares = (rewards - X @ ordinary_least_squares(X, rewards)) ** 2
-    moment = X.T @ X / 60
-    values, vectors = np.linalg.eigh(moment)
-    white = vectors @ np.diag(values**-0.5) @ vectors.T
-    rows = np.array([np.outer(z, z).ravel() for z in X @ white]) / np.sqrt(60)
-    strength = ridge * (rows**2).sum() / 6
-    augmented = np.vstack([rows, np.sqrt(strength) * np.eye(9)])
-    vector = np.linalg.lstsq(augmented, np.r_[squares / np.sqrt(60), np.zeros(9)], rcond=None)[0]
-    expected = white @ vector.reshape(3, 3) @ white
-    found = estimate_covariance(log, features, "ridge", ridge=ridge)
-    assert found.Sigma == pytest.approx(expected, rel=1e-7, abs=1e-9)
-    assert found.optimality == 0
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_ridge_does_not_depend_on_the_coordinates(seed: int) -> None:
-    rng = np.random.default_rng([32, seed])
-    features, actions, rewards = random_log(rng, 6, 2, 50, 6)
-    log = Rewards.from_log(actions, rewards, 6)
-    one = estimate_covariance(log, features, "ridge", ridge=0.1)
-    change = rng.normal(size=(2, 2)) * [1e-4, 1e4]
-    other = estimate_covariance(log, features @ change, "ridge", ridge=0.1)
-    assert other.variances == pytest.approx(one.variances, rel=1e-6, abs=1e-9)
-
-
-def test_a_little_ridge_is_the_least_norm_and_much_shrinks() -> None:
-    rng = np.random.default_rng(33)
-    features, actions, rewards = random_log(rng, 6, 2, 50, 6)
-    log = Rewards.from_log(actions, rewards, 6)
-    plain = estimate_covariance(log, features)
-    little = estimate_covariance(log, features, "ridge", ridge=1e-9)
-    assert little.variances == pytest.approx(plain.variances, rel=1e-6, abs=1e-8)
-    sizes = [
-        np.linalg.norm(estimate_covariance(log, features, "ridge", ridge=r).variances)
-        for r in (0.001, 0.1, 0.9)
-    ]
-    assert sizes[0] > sizes[1] > sizes[2]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_reweighting_by_single_rounds(seed: int) -> None:
-    """Weighted by hand: 1/s for the means, 1/s^2 for the squares, s floored at one per cent."""
-    rng = np.random.default_rng([34, seed])
-    features, actions, rewards = random_log(rng, 7, 2, 80, 7)
-    X = features[actions]
-    Sigma, mean_square = covariance(X, rewards)
-    s = np.maximum(np.einsum("ti,ij,tj->t", X, Sigma, X), 0.01 * mean_square)
-    theta = np.linalg.lstsq(X / np.sqrt(s)[:, None], rewards / np.sqrt(s), rcond=None)[0]
-    squares = (rewards - X @ theta) ** 2
-    rows = np.array([np.outer(x, x).ravel() for x in X]) / s[:, None]
-    expected = np.linalg.lstsq(rows, squares / s, rcond=None)[0].reshape(2, 2)
-    log = Rewards.from_log(actions, rewards, 7)
-    found = estimate_covariance(log, features, reweighted=True)
-    assert found.Sigma == pytest.approx(expected, rel=1e-6, abs=1e-8)
-    assert float(found.mean_square) == pytest.approx(squares.mean())
-
-
-def test_reweighting_pays_where_variances_differ() -> None:
-    """The mean squared relative error of the variances over 400 explorations."""
-    features = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [0.3, 1.0]])
-    bandit = LinearBandit(features, [1.0, 2.0], Sigma=np.diag([0.01, 4.0]))
-    rewards = bandit.pull(np.full((400, 5), 60), np.random.default_rng(35))
-    errors = [
-        np.mean(
-            (estimate_covariance(rewards, features, m, reweighted=r).variances[:, 0] - 0.01) ** 2
-        )
-        for m in ("lstsq", "psd")
-        for r in (False, True)
-    ]
-    assert errors[1] < 0.5 * errors[0]
-    assert errors[3] < 0.5 * errors[2]
-
-
-@pytest.mark.parametrize("method", ["lstsq", "psd", "ridge"])
-def test_reweighted_replications_are_as_if_alone(method: str) -> None:
-    features = np.random.default_rng(36).normal(size=(6, 2))
-    bandit = LinearBandit(features, [1.0, -1.0], Sigma=np.diag([0.5, 2.0]))
-    rewards = bandit.pull(np.full((5, 6), 9), np.random.default_rng(37))
-    whole = estimate_covariance(rewards, features, method, reweighted=True)
-    for r in range(5):
-        single = Rewards(rewards.counts[r], rewards.means[r], rewards.scatters[r])
-        alone = estimate_covariance(single, features, method, reweighted=True)
-        assert alone.Sigma == pytest.approx(whole.Sigma[r], rel=1e-6, abs=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("choices", "error", "message"),
-    [
-        ({"ridge": 0.0}, ValueError, "ridge.*between 0 and 1.*0.0"),
-        ({"ridge": "much"}, TypeError, "ridge.*number.*much"),
-        ({"reweighted": 1}, TypeError, "reweighted.*True or False.*1"),
-    ],
-)
-def test_bad_options_are_refused(choices: dict, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        estimate_covariance(exact_squares([1, 1], [1.0, 1.0]), np.eye(2), "ridge", **choices)

@@ -234,7 +234,21 @@ def test_lengths(rule: int | str, rounds: int, length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", ["cbrt", "n", "n^1", "n^1.5", "n^0", "n^0.0", "0*n^0.5", "-1*n^0.5", "n^-0.5", "", "5"]
+    "rule",
+    [
+        "cbrt",
+        "n",
+        "n^1",
+        "n^1.5",
+        "n^0",
+        "n^0.0",
+        "0*n^0.5",
+        "-1*n^0.5",
+        "n^-0.5",
+        "",
+        "5",
+        "9" * 400 + "*n^0.5",
+    ],
 )
 def test_rules_that_are_none_are_refused(rule: str) -> None:
     with pytest.raises(ValueError, match="exploration_rounds"):
@@ -245,6 +259,12 @@ def test_rules_that_are_none_are_refused(rule: str) -> None:
 def test_lengths_that_are_none_are_refused(rule: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="exploration_rounds"):
         check_exploration_length(rule)
+
+
+@pytest.mark.parametrize(("rounds", "error"), [(0, ValueError), (2.5, TypeError)])
+def test_budgets_that_are_none_are_refused(rounds: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="rounds"):
+        exploration_length("sqrt", rounds)  # type: ignore[arg-type]
 
 
 def test_a_tuned_length_is_not_known_before_the_data() -> None:

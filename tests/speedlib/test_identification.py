@@ -62,6 +62,18 @@ def test_neither_units_nor_coordinates_matter(seed: int) -> None:
         assert (found.rank, found.determined.tolist()) == (one.rank, one.determined.tolist())
 
 
+@pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-7])
+def test_nearly_collinear_features_lose_nothing(gap: float) -> None:
+    """Two features that differ by little: another basis of the same plane, the same answers."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(8, 2))
+    other = x @ [[1.0, 1.0], [0.0, gap]]
+    for explored in ([1, 1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0]):
+        one, found = identifiability(x, explored), identifiability(other, explored)
+        assert (found.rank, found.determined.tolist()) == (one.rank, one.determined.tolist())
+    assert identifiable_design(other) == pytest.approx(identifiable_design(x), abs=1e-6)
+
+
 def test_an_action_without_features_has_no_noise_to_find() -> None:
     found = identifiability([[0.0, 0.0], [1.0, 0.0]], [0.0, 1.0])
     assert found.determined.tolist() == [True, True]
@@ -90,6 +102,11 @@ def test_coordinates_keep_the_regression() -> None:
 def test_bad_weights_are_refused(weights: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         identifiability(AXES, weights)
+
+
+def test_features_that_are_all_zero_leave_nothing_to_design() -> None:
+    with pytest.raises(ValueError, match=r"features.*not all 0"):
+        identifiable_design(np.zeros((3, 2)))
 
 
 # --- the identifiable design --------------------------------------------------------------------
