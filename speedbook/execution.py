@@ -30,6 +30,8 @@ START_ATTEMPTS = 3
 #: Kernels are local; their advice about encryption would drown what matters.
 KERNEL_ARGUMENTS = ["--log-level=ERROR"]
 ERROR_LINES = 8
+#: What libraries of linear algebra read their number of threads from.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Seconds between two looks at how far a run has come.
 TICK = 0.2
 #: Colours of terminals.
@@ -246,6 +248,8 @@ def kernel_environment(root: Path, figures: Path) -> dict[str, str]:
     """
     paths = [str(root), str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
     return {
+        # Small products on many threads, in kernels side by side, would wait for one another.
+        **{name: os.environ.get(name, "1") for name in THREADS},
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(path for path in paths if path)),
         "SPEEDBOOK_FIGURES_DIR": str(figures),
         # The debugger's advice to the terminal of whoever starts a kernel.

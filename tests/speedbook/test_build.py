@@ -764,3 +764,11 @@ def test_an_interrupt_stops_kernels_and_leaves_nothing_half_written(copy_of_buil
     if kill == signal.SIGINT:
         assert "Traceback" not in output
         assert not (copy_of_built / "_build" / "running").exists()
+
+
+def test_kernels_compute_on_one_thread_unless_told_otherwise(tmp_path, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    environment = kernel_environment(ROOT, tmp_path)
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert environment["OPENBLAS_NUM_THREADS"] == "3"
