@@ -33,11 +33,12 @@ from speedbook.progress import Reporter
 from speedbook.provenance import digest
 from speedbook.results import Results, read_results, records_csv
 from speedbook.values import as_argument
+from speedlib.simulation import PROGRESS_FILE
 
 #: Where run folders are, below the top folder of the book.
 RUNS = "runs"
 FORMATS = "svg pdf png"
-PROGRESS = ".cell"
+PROGRESS, SIMULATION = ".cell", ".simulation"
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ def _keep(work: _WorkingFolder, ending: str) -> Path | None:
 
 
 def _execute(request: Request, folder: Path, reporter: Reporter) -> Finished:
-    progress = folder / PROGRESS
+    progress, simulation = folder / PROGRESS, folder / SIMULATION
     job = Job(
         request.name,
         request.root / request.name,
@@ -216,18 +217,32 @@ def _execute(request: Request, folder: Path, reporter: Reporter) -> Finished:
     )
     environment = kernel_environment(request.root, folder / "figures")
     environment["SPEEDBOOK_FIGURES_FORMATS"] = FORMATS
+    environment[PROGRESS_FILE] = str(simulation)
     # With values given, papermill puts in a cell that holds them.
     total = len(request.notebook.cells) + bool(request.given)
     with reporter.steps(f"Running {request.name}", total) as at:
 
         def tick() -> None:
-            with suppress(OSError, ValueError):
-                place = int(progress.read_text())
-                at(place, f"cell {place + 1}")
+            if (step := _step(progress, simulation)) is not None:
+                at(*step)
 
         (end,) = execute_all([job], 1, environment, tick)
     progress.unlink(missing_ok=True)
+    simulation.unlink(missing_ok=True)
     return end
+
+
+def _step(progress: Path, simulation: Path) -> tuple[int, str] | None:
+    """Say which cell runs, and how far a simulation in it is; None before the first cell."""
+    try:
+        place = int(progress.read_text())
+    except (OSError, ValueError):
+        return None
+    step = f"cell {place + 1}"
+    with suppress(OSError, ValueError):
+        done, total = map(int, simulation.read_text().split("/"))
+        step += f", {done / total:.0%} simulated"
+    return place, step
 
 
 def _executed(path: Path, end: Finished) -> NotebookNode:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +36,9 @@ _BLOCK_ENTRIES = 2_000_000
 
 #: Groups of replications that the bootstrap of a slope resamples.
 GROUPS = 32
+
+#: Environment variable with the name of a file that tells how far a simulation is.
+PROGRESS_FILE = "SPEEDLIB_PROGRESS_FILE"
 
 #: Told the numbers of finished and of all blocks.
 Progress = Callable[[int, int], None]
@@ -85,7 +90,8 @@ def mse_curve(
         ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``.
     progress : bool or callable
         True shows a bar if the error stream is a terminal. A callable is told the
-        numbers of finished and of all blocks.
+        numbers of finished and of all blocks. Without one, they are also written to the file that
+        the environment variable ``SPEEDLIB_PROGRESS_FILE`` names, for a program that waits.
 
     Returns
     -------
@@ -316,11 +322,24 @@ def _results(plan: _Plan, n_jobs: int | None) -> Generator[_Block]:
         yield from results
 
 
+def _note(path: Path, text: str) -> None:
+    # Nobody's results depend on it: a full disk is no reason to stop.
+    with suppress(OSError):
+        path.write_text(text)
+
+
 @contextmanager
 def _reporter(progress: Progress | bool) -> Generator[Progress]:
-    """Report to a callable, to a bar on a terminal, or to nobody."""
+    """Report to a callable, to a file, to a bar on a terminal, or to nobody."""
     if callable(progress):
         yield progress
+        return
+    if name := os.environ.get(PROGRESS_FILE):
+        path = Path(name)
+        try:
+            yield lambda done, total: _note(path, f"{done}/{total}")
+        finally:
+            path.unlink(missing_ok=True)
         return
     if not progress or not sys.stderr.isatty():
         yield lambda done, total: None

@@ -568,3 +568,14 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
         rerun(*command[2:], code=3)
     assert [request.name for request in asked] == names
     assert all(request.changed for request in asked)
+
+
+def test_a_step_tells_the_cell_and_how_far_its_simulation_is(tmp_path):
+    cell, simulation = tmp_path / "cell", tmp_path / "simulation"
+    assert speedbook.runs._step(cell, simulation) is None
+    cell.write_text("4")
+    assert speedbook.runs._step(cell, simulation) == (4, "cell 5")
+    simulation.write_text("12/48")
+    assert speedbook.runs._step(cell, simulation) == (4, "cell 5, 25% simulated")
+    simulation.write_text("12/")
+    assert speedbook.runs._step(cell, simulation) == (4, "cell 5")

@@ -407,6 +407,26 @@ def test_bad_numbers_of_workers_are_refused(n_jobs: object) -> None:
         curve(n_jobs=n_jobs, replications=2)
 
 
+def test_a_file_tells_how_far_a_simulation_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, seen = tmp_path / "progress", []
+    original = squared_errors
+
+    def watching(*job: object) -> object:
+        seen.append(path.read_text() if path.exists() else "")
+        return original(*job)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(simulation, "squared_errors", watching)
+    monkeypatch.setattr(simulation, "_BLOCK_ENTRIES", 7 * (5 * 2 + 2**4))
+    monkeypatch.setenv(simulation.PROGRESS_FILE, str(path))
+    curve(strategies=[OnPolicy()], rounds=[30])
+    assert seen == ["", "1/4", "2/4", "3/4"]
+    assert not path.exists()
+    monkeypatch.setenv(simulation.PROGRESS_FILE, str(tmp_path / "no" / "folder"))
+    curve(strategies=[OnPolicy()], rounds=[30])
+
+
 # --- interrupts ---------------------------------------------------------------------------------
 
 ENDLESS = """
