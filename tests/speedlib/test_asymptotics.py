@@ -79,6 +79,12 @@ def test_an_open_variance_of_a_support_point_costs_without_end() -> None:
     assert np.isfinite(estimation_cost(X, v, p, on(0, 2)))
 
 
+def test_support_points_of_another_design_do_not_matter() -> None:
+    """One point alone costs nothing; with a second one, whose variance is open, without end."""
+    p = np.array([on(0), on(0, 1)])
+    assert estimation_cost(X, variances(ROTATED), p, on(0)).tolist() == [0.0, np.inf]
+
+
 def test_rows_are_as_if_alone() -> None:
     rng = np.random.default_rng(5)
     x = rng.normal(size=(8, 3))

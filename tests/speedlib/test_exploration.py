@@ -226,6 +226,7 @@ def test_weights_that_are_no_design_are_refused(weights: list[float]) -> None:
         ("0.5*n^0.5", 100, 5),
         (" 2 * n ^ 0.75 ", 10_000, 2000),
         ("n^0.1", 2, 1),
+        ("n^0.6", 100_000, 1000),  # in floats 999.9999999999998
         ("0.001*n^0.5", 100, 1),
     ],
 )

@@ -60,14 +60,18 @@ def test_a_little_ridge_is_the_least_norm_and_much_shrinks() -> None:
     assert sizes[0] > sizes[1] > sizes[2]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_reweighting_by_single_rounds(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "rounds", "floored"), [(0, 80, False), (1, 80, False), (3, 20, True), (5, 14, True)]
+)
+def test_reweighting_by_single_rounds(seed: int, rounds: int, floored: bool) -> None:
     """Weighted by hand: 1/s for the means, 1/s^2 for the squares, s floored at one per cent."""
     rng = np.random.default_rng([34, seed])
-    features, actions, rewards = random_log(rng, 7, 2, 80, 7)
+    features, actions, rewards = random_log(rng, 7, 2, rounds, 7)
     X = features[actions]
     Sigma, mean_square = covariance(X, rewards)
-    s = np.maximum(np.einsum("ti,ij,tj->t", X, Sigma, X), 0.01 * mean_square)
+    first = np.einsum("ti,ij,tj->t", X, Sigma, X)
+    s = np.maximum(first, 0.01 * mean_square)
+    assert np.any(s > first) == floored
     theta = np.linalg.lstsq(X / np.sqrt(s)[:, None], rewards / np.sqrt(s), rcond=None)[0]
     squares = (rewards - X @ theta) ** 2
     rows = np.array([np.outer(x, x).ravel() for x in X]) / s[:, None]
