@@ -26,6 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 from scipy.optimize import isotonic_regression
 
+from speedlib.curves import MSECurves
+
 INK, GREY, GRID = "#222222", "#5f6368", "#dddddd"
 
 #: How each strategy is drawn, on every page.
@@ -64,6 +66,9 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 
 #: Besides PNG, and without what would differ from one run to the next.
 VECTOR_METADATA: Mapping[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+#: A share of inestimable replications that a figure marks.
+INESTIMABLE = 0.01
 
 #: A figure is this many CSS pixels per inch wide on the page, and drawn with twice as many.
 CSS_DPI, PIXEL_RATIO = 100, 2
@@ -171,6 +176,43 @@ def plot_mse(
     if all(longest < 1e6 for longest, _ in ends.values()):  # else neighbouring ticks would touch
         ax.xaxis.set_major_formatter(FuncFormatter(lambda rounds, _: f"{rounds:,.0f}"))
     label_ends(ax, ends)
+
+
+def plot_curves(ax: Axes, curves: MSECurves, *, title: str = "mean squared error") -> None:
+    """Draw simulated curves, with a ring where pulls often do not determine the value.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    curves : speedlib.MSECurves
+        Curves of strategies that have a style: see `plot_mse`.
+    title : str
+        What is drawn. If there is a ring, the title says what it means.
+
+    Notes
+    -----
+    A ring stands where at least one replication in a hundred is inestimable. Its error then comes
+    from a generalised inverse, and the mean squared error holds a bias.
+    """
+    often = curves.inestimable >= INESTIMABLE
+    if often.any():
+        title += f"; ring: {INESTIMABLE:.0%} or more inestimable"
+    for mse, marked in zip(curves.mse, often, strict=True):
+        _ = ax.plot(
+            curves.rounds[marked],
+            mse[marked],
+            linestyle="",
+            marker="o",
+            markersize=13,
+            markerfacecolor="none",
+            markeredgecolor=GREY,
+            markeredgewidth=1.2,
+            zorder=5,
+        )
+    plot_mse(
+        ax, {name: (curves.rounds, *curves.of(name)) for name in curves.strategies}, title=title
+    )
 
 
 def _check_curve(name: str, rounds: NDArray[Any], mean: NDArray[Any], stderr: NDArray[Any]) -> None:

@@ -21,6 +21,7 @@ from scipy.optimize import LinearConstraint, minimize
 
 from speedbook import figures
 from speedbook.render import FigureRenderer
+from speedlib import SPEED, OnPolicy, mse_curve, unit_ball
 
 matplotlib.use("Agg")
 
@@ -297,3 +298,20 @@ def test_the_alt_text_reaches_the_page() -> None:
 def test_other_outputs_are_left_alone(mime_type: str, metadata: dict[str, Any]) -> None:
     data = SimpleNamespace(mime_type=mime_type, output_metadata=metadata)
     assert FigureRenderer.handle_mime(Renderer(), data, inline=False) is None
+
+
+def test_rings_mark_where_pulls_do_not_determine_the_value():
+    ball = unit_ball()
+    strategies = [SPEED(label="SPEED-PSD", covariance="psd"), OnPolicy()]
+    curves = mse_curve(ball.bandit, ball.policy, strategies, [8, 3000], 400, seed=1)
+    assert (curves.inestimable >= figures.INESTIMABLE).tolist() == [[True, False]] * 2
+    fig, ax = plt.subplots()
+    figures.plot_curves(ax, curves)
+    rings = [line.get_xydata() for line in ax.lines if line.get_markersize() == 13]
+    assert np.concatenate(rings).tolist() == [[8, mse] for mse in curves.mse[:, 0]]
+    assert "ring: 1% or more inestimable" in ax.get_title(loc="left")
+    plt.close(fig)
+    fig, ax = plt.subplots()
+    figures.plot_curves(ax, mse_curve(ball.bandit, ball.policy, [OnPolicy()], [50, 90], 40, seed=1))
+    assert "ring" not in ax.get_title(loc="left")
+    plt.close(fig)
