@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tempfile
@@ -72,6 +73,13 @@ class MSECurves:
     oracle_loss: Floats
     group_means: Floats
     group_sizes: Counts
+
+    def __repr__(self) -> str:
+        """Name the strategies, the budgets and the replications."""
+        return (
+            f"MSECurves({', '.join(self.strategies)}; rounds {self.rounds.tolist()}, "
+            f"{self.replications:,} replications)"
+        )
 
     @property
     def regret(self) -> Floats:
@@ -159,6 +167,11 @@ class MSECurves:
         slopes = []
         for chosen in choices:
             log_n = np.log(self.rounds[chosen])
+            if np.ptp(log_n) == 0:
+                raise ValueError(
+                    "rounds: a slope needs two different budgets; "
+                    f"got {self.rounds[chosen].tolist()}"
+                )
             weights = (log_n - log_n.mean()) / ((log_n - log_n.mean()) ** 2).sum()
             sound = np.all(resampled[:, chosen] > 0, axis=1)
             ends = np.array([-np.inf, np.inf])
@@ -210,11 +223,15 @@ class MSECurves:
             Replaced if it exists. It holds plain arrays, no pickled objects.
         """
         target, content = Path(path), io.BytesIO()
+        if not target.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "no such folder", str(target.parent))
         parts = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         np.savez_compressed(content, allow_pickle=False, format=np.asarray(FORMAT), **parts)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:
+                # Readable by whom new files are: temporary ones are private.
+                os.chmod(name, 0o666 & ~_umask())
                 file.write(content.getvalue())
                 file.flush()
                 os.fsync(file.fileno())
@@ -246,13 +263,20 @@ class MSECurves:
         except FileNotFoundError:
             raise
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"path: {os.fspath(path)} is not a file of curves: {error}") from None
+            reason = "it is no .npz archive" if "pickle" in str(error) else str(error)
+            raise ValueError(f"path: {os.fspath(path)} is not a file of curves: {reason}") from None
         return curves
 
     def _row(self, strategy: str) -> int:
         if strategy not in self.strategies:
             raise ValueError(f"strategy: must be one of {self.strategies}; got {strategy!r}")
         return self.strategies.index(strategy)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _check_level(level: float) -> float:

@@ -162,21 +162,22 @@ class ExploreThenCommitTrial(Trial):
             raise RuntimeError(
                 f"next_counts: {self.strategy.name} has asked for all its pulls; go on to estimate"
             )
-        setting, strategy = self.setting, self.strategy
-        self.explored = self.explored + self._expect(rewards, self._asked)
-        self.variances, self.covariance = strategy.learn(self.explored, setting)
+        explored = self.explored + self._expect(rewards, self._asked)
+        variances, covariance = self.strategy.learn(explored, self.setting)
         if self._phase == "pilot":
-            counts, self._phase = self._more_exploration(self.variances), "exploration"
+            counts, phase = self._more_exploration(explored, variances), "exploration"
         else:
-            counts, self._phase = self._commitment(self.variances), "commitment"
-        self._asked = frozen(counts)
+            counts, phase = self._commitment(explored, variances), "commitment"
+        # Last of all, so that a failure leaves the trial as it was.
+        self.explored, self.variances, self.covariance = explored, variances, covariance
+        self._asked, self._phase = frozen(counts), phase
         return self._asked
 
-    def _more_exploration(self, variances: Floats) -> Counts:
+    def _more_exploration(self, explored: Rewards, variances: Floats) -> Counts:
         """Return the pulls that take the pilot to the recommended length."""
         setting, strategy = self.setting, self.strategy
         best = strategy.best_length(variances, self._design, setting)
-        pilot = self.explored.rounds
+        pilot = explored.rounds
         length = np.clip(np.ceil(best), pilot, np.maximum(pilot, setting.rounds // 2))
         return exploration_counts(
             np.broadcast_to(self._design, setting.shape),
@@ -185,18 +186,18 @@ class ExploreThenCommitTrial(Trial):
             strategy.exploration_sampling,
         )
 
-    def _commitment(self, variances: Floats) -> Counts:
+    def _commitment(self, explored: Rewards, variances: Floats) -> Counts:
         """Return the pulls of the commit phase and fix how the value will be estimated."""
         setting, strategy = self.setting, self.strategy
         design = strategy.commit_weights(variances, setting)
-        left = setting.rounds - self.explored.rounds
+        left = setting.rounds - explored.rounds
         counts = round_design(np.broadcast_to(design, setting.shape), left, strategy.rounding)
-        kept = self.explored.counts if strategy.keep_exploration else np.zeros_like(counts)
+        kept = explored.counts if strategy.keep_exploration else np.zeros_like(counts)
         pooled = counts + kept
         self._combination = strategy.combination(pooled, variances, setting)
         fresh = counts / np.maximum(pooled, 1)
         self._coefficients = self._combination * fresh
-        old = self._combination * np.where(pooled > 0, 1.0 - fresh, 0.0) * self.explored.means
+        old = self._combination * np.where(pooled > 0, 1.0 - fresh, 0.0) * explored.means
         self._offset = np.asarray(old.sum(axis=-1))
         return counts
 

@@ -239,7 +239,9 @@ class OnPolicy(FixedDesign):
     Notes
     -----
     The standard error of ``"mean"`` takes the sample variance of the rewards and therefore needs
-    two of them; it includes the draw of the actions.
+    two of them; it includes the draw of the actions. Under ``"balanced"`` nothing is drawn, and it
+    takes the sample variance within each action; one with a single reward takes the mean of the
+    others'.
     """
 
     default_name: ClassVar[str] = "On-policy"
@@ -260,6 +262,8 @@ class OnPolicy(FixedDesign):
 class AverageTrial(FixedTrial):
     """The average reward: unbiased over the draw of the actions, whatever they are."""
 
+    strategy: FixedDesign
+
     def __init__(self, setting: Setting, strategy: OnPolicy, counts: Counts) -> None:
         super().__init__(setting, strategy, counts, None)
         self._coefficients = counts / setting.rounds
@@ -268,10 +272,22 @@ class AverageTrial(FixedTrial):
         """Average the rewards."""
         seen, n = self._expect(rewards, self._counts), self.setting.rounds
         value = np.sum(self.coefficients * seen.means, axis=-1)
+        if self.strategy.sampling == "balanced":
+            return ValueEstimate(value, self._error_within(seen), self.estimable)
         spread = seen.counts * (seen.means - value[..., None]) ** 2
         total = np.sum(seen.scatters + spread, axis=-1)
         error = np.sqrt(total / n / (n - 1)) if n > 1 else np.full_like(total, np.inf)
         return ValueEstimate(value, error, self.estimable)
+
+    def _error_within(self, seen: Rewards) -> Floats:
+        """Return the standard error of an average over fixed numbers of pulls, shape (...,)."""
+        repeated = seen.counts > 1
+        sample = np.where(repeated, seen.scatters / np.maximum(seen.counts - 1, 1), 0.0)
+        actions = repeated.sum(axis=-1, keepdims=True)
+        mean = sample.sum(axis=-1, keepdims=True) / np.maximum(actions, 1)
+        variances = np.where(repeated, sample, mean)
+        error = np.sqrt(np.sum(seen.counts * variances, axis=-1)) / self.setting.rounds
+        return np.where(actions[..., 0] > 0, error, np.inf)
 
     @property
     def estimable(self) -> Flags:

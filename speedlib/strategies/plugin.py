@@ -16,12 +16,16 @@ from speedlib.covariance import (
     estimate_covariance,
 )
 from speedlib.designs import optimal_design
+from speedlib.estimators import column_scale
 from speedlib.exploration import EXPLORATIONS, exploration_design
 from speedlib.rewards import Rewards
 from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
 from speedlib.strategies.explore_commit import ExploreThenCommit
-from speedlib.trials import Setting
+from speedlib.trials import Setting, Trial
+
+#: Singular values of the features below this share of the largest count as zero.
+SPAN_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +165,26 @@ class SPEED(PlugIn):
         ).weights
 
 
+class _WholeSpace(PlugIn):
+    """A criterion that asks for every direction, so that the features must span them all."""
+
+    def _trial(self, setting: Setting) -> Trial:
+        scaled = setting.features / column_scale(setting.features)
+        values, d = np.linalg.svd(scaled, compute_uv=False), scaled.shape[1]
+        rank = int(np.sum(values > SPAN_TOLERANCE * values.max(initial=0.0)))
+        if rank < d:
+            raise ValueError(
+                f"features: {self.name} needs actions that span all {d} dimensions; they span "
+                f"{rank}. Drop dependent features, or take a strategy that estimates one value"
+            )
+        return super()._trial(setting)
+
+
 @dataclass(frozen=True, kw_only=True)
-class AOptimal(PlugIn):
+class AOptimal(_WholeSpace):
     r"""Commit to the design that minimises :math:`\mathrm{Tr}\,A(b)^{-1}`.
+
+    The features must span the space: `begin` refuses others.
 
     Parameters
     ----------
@@ -181,8 +202,10 @@ class AOptimal(PlugIn):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DOptimal(PlugIn):
+class DOptimal(_WholeSpace):
     r"""Commit to the design that maximises :math:`\det A(b)`.
+
+    The features must span the space: `begin` refuses others.
 
     Parameters
     ----------
@@ -200,12 +223,12 @@ class DOptimal(PlugIn):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GOptimal(PlugIn):
+class GOptimal(_WholeSpace):
     r"""Commit to the homoscedastic G-optimal design, as the paper understands G-optimality.
 
     It minimises :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances: whatever exploration
     finds, the design is the same. The estimate is weighted by the estimated variances, as for the
-    other plug-in strategies.
+    other plug-in strategies. The features must span the space: `begin` refuses others.
 
     Parameters
     ----------

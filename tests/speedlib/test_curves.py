@@ -110,6 +110,11 @@ def test_equal_budgets_alone_have_no_slope() -> None:
         made(np.ones(2), rounds=[50, 50]).slope("S")
 
 
+def test_equal_neighbours_have_no_local_slope() -> None:
+    with pytest.raises(ValueError, match=r"two different budgets.*\[50, 50\]"):
+        made(np.array([2.0, 1.0, 1.0]), rounds=[20, 50, 50]).local_slopes("S")
+
+
 def test_intervals_are_normal() -> None:
     curves = made(N**-1.5, spread=1.0)
     low, high = curves.interval(0.9)
@@ -138,6 +143,9 @@ def test_a_file_gives_back_every_bit(tmp_path: Path) -> None:
         assert np.array_equal(one, other)
         assert np.asarray(one).dtype == np.asarray(other).dtype
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert repr(back) == "MSECurves(Oracle, On-policy; rounds [30, 60], 40 replications)"
 
 
 def test_nothing_half_written_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +187,11 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path, kind: str) -> Non
     damaged(path, kind)
     with pytest.raises(ValueError, match=r"path: .*curves\.npz is not a file of curves"):
         MSECurves.load(path)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
+        made(N**-1.5).save(tmp_path / "nowhere" / "curves.npz")
 
 
 def test_a_missing_file_is_missing(tmp_path: Path) -> None:

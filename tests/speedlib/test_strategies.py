@@ -311,6 +311,11 @@ def test_rank_deficient_features_are_those_of_the_subspace() -> None:
         (OnPolicy(estimator="feasible"), BALL.bandit, 10**6),
         (Uniform(estimator="ols", sampling="balanced"), BALL.bandit, 10**6),
         (OnPolicy(estimator="mean"), LinearBandit(np.eye(5), np.arange(5.0), Sigma=np.eye(5)), 900),
+        (
+            OnPolicy(estimator="mean", sampling="balanced"),
+            LinearBandit(np.eye(5), np.arange(5.0), Sigma=np.diag([1.0, 2, 3, 4, 5])),
+            900,
+        ),
         # The literal exploration does not identify the variances and covers less.
         (SPEED(exploration="uniform"), BALL.bandit, 10**8),
         (SPEED(exploration="identifiable", covariance="psd"), BALL.bandit, 10**8),

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from speedlib.rewards import Rewards
-from speedlib.strategies import SPEED, ExploreThenCommit, OnPolicy, Oracle
+from speedlib.strategies import (
+    SPEED,
+    AOptimal,
+    DOptimal,
+    ExploreThenCommit,
+    GOptimal,
+    OnPolicy,
+    Oracle,
+)
 from speedlib.trials import Strategy
 
 from .cases import ALL, BALL, EXPLORING, FIXED, ROTATED, WITH_VARIANCES, begin, finish, play, space
@@ -263,3 +271,38 @@ def test_bad_settings_are_refused(
     } | changes
     with pytest.raises(error, match=message):
         strategy.begin(**arguments)
+
+
+# --- failures -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", EXPLORING, ids=repr)
+def test_a_failure_leaves_the_trial_as_it_was(
+    strategy: ExploreThenCommit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever breaks in a design: told again, the rewards count once."""
+    one, other = (begin(strategy, ROTATED, BALL.policy, 90, 13) for _ in range(2))
+    with monkeypatch.context() as broken:
+        for name in ("commit_weights", "best_length"):
+            broken.setattr(type(strategy), name, lambda *_: 1 / 0, raising=False)
+        rewards = ROTATED.pull(one.first_counts(), np.random.default_rng(14))
+        with pytest.raises(ZeroDivisionError):
+            one.next_counts(rewards)
+    assert not one.committed
+    assert one.first_counts().tolist() == other.first_counts().tolist()
+    results = [finish(trial, ROTATED, 14) for trial in (one, other)]
+    assert one.explored.counts.tolist() == other.explored.counts.tolist()
+    assert float(results[0].value) == float(results[1].value)
+
+
+@pytest.mark.parametrize("kind", [AOptimal, DOptimal, GOptimal])
+@pytest.mark.parametrize(
+    "features",
+    [[[1.0, 2.0], [2.0, 4.0]], [[1.0, 0.0], [3.0, 0.0]], [[1.0, 1.0]], [[0.0], [0.0]]],
+)
+def test_criteria_of_all_directions_refuse_features_that_do_not_span_at_once(
+    kind: type[Strategy], features: list[list[float]]
+) -> None:
+    policy = np.full(len(features), 1 / len(features))
+    with pytest.raises(ValueError, match=r"features: .-optimal needs actions that span all"):
+        kind().begin(features, policy, 100, rng=1)
