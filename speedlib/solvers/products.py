@@ -3,9 +3,8 @@
 Where features of very different length meet, the terms of a sum may be many orders of magnitude
 larger than their sum, and a certificate must not rest on what rounding left of it.
 
-References
-----------
-T. Ogita, S. M. Rump and S. Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26 (2005).
+The algorithm is Dot2 of T. Ogita, S. M. Rump and S. Oishi, "Accurate sum and dot product", SIAM
+J. Sci. Comput. 26 (2005).
 """
 
 from __future__ import annotations
