@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 from scipy.optimize import isotonic_regression
 
-from speedlib.curves import MSECurves
+if TYPE_CHECKING:
+    from speedlib.curves import MSECurves
 
 INK, GREY, GRID = "#222222", "#5f6368", "#dddddd"
 

@@ -33,12 +33,13 @@ from speedbook.progress import Reporter
 from speedbook.provenance import digest
 from speedbook.results import Results, read_results, records_csv
 from speedbook.values import as_argument
-from speedlib.simulation import PROGRESS_FILE
 
 #: Where run folders are, below the top folder of the book.
 RUNS = "runs"
 FORMATS = "svg pdf png"
 PROGRESS, SIMULATION = ".cell", ".simulation"
+#: `speedlib.simulation.PROGRESS_FILE`; a book's own library need not have it.
+PROGRESS_FILE = "SPEEDLIB_PROGRESS_FILE"
 
 
 @dataclass(frozen=True)

@@ -237,4 +237,4 @@ def test_the_page_follows_a_growing_log(tmp_path: Path) -> None:
 def test_the_page_names_what_does_not_fit(tmp_path: Path) -> None:
     (tmp_path / "actions.csv").write_text(ACTIONS)
     failure = run_page(tmp_path, log_file="")
-    assert "noise: the table has 2 features; got [0.2, 0.2, 2.0]" in failure
+    assert "noise: give 2 numbers, one a feature; got [0.2, 0.2, 2.0]" in failure

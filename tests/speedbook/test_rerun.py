@@ -25,6 +25,7 @@ from speedbook.manifest import read_manifest
 from speedbook.notebooks import code_cells, read_notebook
 from speedbook.progress import Reporter
 from speedbook.results import Results, table_csv
+from speedlib.simulation import PROGRESS_FILE
 
 ROOT = Path(__file__).parents[2]
 FIG, PROP = "notebooks/figures/fig.ipynb", "notebooks/claims/prop-1.ipynb"
@@ -572,6 +573,7 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
 
 def test_a_step_tells_the_cell_and_how_far_its_simulation_is(tmp_path):
     cell, simulation = tmp_path / "cell", tmp_path / "simulation"
+    assert speedbook.runs.PROGRESS_FILE == PROGRESS_FILE
     assert speedbook.runs._step(cell, simulation) is None
     cell.write_text("4")
     assert speedbook.runs._step(cell, simulation) == (4, "cell 5")
