@@ -42,11 +42,14 @@ class Kernel(NamedTuple):
         The same, shortened, so that :math:`LL^\top \preceq K`.
     excess : ndarray, shape (d,)
         Numbers e with :math:`K \preceq BB^\top + \mathrm{diag}(e)^2`.
+    doubt : ndarray, shape (k,)
+        Share of each column of B that may be rounding error.
     """
 
     root: Floats
     least: Floats
     excess: Floats
+    doubt: Floats
 
 
 def kernel_of(matrix: Floats | None, d: int) -> Kernel:
@@ -55,7 +58,7 @@ def kernel_of(matrix: Floats | None, d: int) -> Kernel:
     With a unit diagonal the rank is judged in no particular units.
     """
     if matrix is None:
-        return Kernel(np.eye(d), np.eye(d), np.zeros(d))
+        return Kernel(np.eye(d), np.eye(d), np.zeros(d), np.zeros(d))
     scale = np.sqrt(np.diagonal(matrix))
     unit = np.where(scale > 0, scale, 1.0)
     correlations = matrix / unit[:, None] / unit
@@ -69,6 +72,7 @@ def kernel_of(matrix: Floats | None, d: int) -> Kernel:
         scaled * np.sqrt(eigenvalues),
         scaled * np.sqrt(np.maximum(eigenvalues - noise, 0.0)),
         scale * np.sqrt(noise),
+        noise / eigenvalues,
     )
 
 
@@ -122,7 +126,7 @@ def _trace(rows: Floats, kernel: Kernel) -> tuple[float, float]:
     """Return Tr(M^- K) with M = rows' rows, and how much larger it may be."""
     triangle = _Triangle(rows)
     lengths = triangle.lengths(kernel.root)
-    if triangle.rank < kernel.root.shape[1] or triangle.missed(kernel.root, lengths):
+    if triangle.rank < kernel.root.shape[1] or triangle.missed(kernel.root, lengths, kernel.doubt):
         return np.inf, np.inf
     y = triangle.solution(lengths)
     shift = 2.0 * ROUNDING * float((np.abs(rows @ y) * (np.abs(rows) @ np.abs(y))).sum())
@@ -178,13 +182,13 @@ class _Triangle:
         scaled = (targets / self.unit[:, None])[self.order[: self.rank]]
         return np.asarray(solve_triangular(self.upper[:, : self.rank], scaled, trans="T"))
 
-    def missed(self, targets: Floats, lengths: Floats) -> bool:
-        """Whether some target is no combination of the rows."""
+    def missed(self, targets: Floats, lengths: Floats, doubt: Floats) -> bool:
+        """Whether some target is no combination of the rows, by more than the doubt about it."""
         scaled = (targets / self.unit[:, None])[self.order]
         rest = self.upper[:, self.rank :].T
         distance = np.abs(scaled[self.rank :] - rest @ lengths)
         size = np.abs(scaled).max(axis=0) + (np.abs(rest) @ np.abs(lengths))
-        return bool(np.any(distance > RANGE_TOLERANCE * size))
+        return bool(np.any(distance > (RANGE_TOLERANCE + doubt) * size))
 
     def solution(self, lengths: Floats) -> Floats:
         """Solve (rows' rows) y = target."""

@@ -177,6 +177,18 @@ def test_linear_criterion_within_the_span_of_dependent_points():
         exchange_design(flat, "linear", matrix=np.eye(3))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_small_parts_of_the_matrix_lie_in_the_span_as_far_as_they_are_known(seed):
+    # An eigenvalue of 1e-14 has two digits in floats, and so has its direction.
+    low, lift = gaussian(seed, 10, 2), gaussian(seed + 20, 2, 4)
+    matrix = lift.T @ np.diag([1.0, 1e-14]) @ lift
+    design = exchange_design(low @ lift, "linear", matrix=matrix)
+    assert 1 - TOLERANCE <= design.efficiency_bound <= 1
+    apart = matrix + 1e-9 * np.outer(*[np.linalg.svd(lift)[2][3]] * 2)
+    with pytest.raises(ValueError, match="miss some that the criterion asks for"):
+        exchange_design(low @ lift, "linear", matrix=apart)
+
+
 @pytest.mark.parametrize("criterion", ["A", "D"])
 def test_copies_and_opposites_change_nothing_but_the_names(criterion):
     points = gaussian(5, 30, 4)
