@@ -218,6 +218,36 @@ def test_certificates_hold_in_exact_arithmetic(seed):
     assert solution.gap <= 1e-12
 
 
+def long_and_short(seed, d):
+    """Actions whose features differ in length by up to ten orders of magnitude."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((12, d)) * 10.0 ** rng.uniform(-5, 5, size=(12, 1))
+    return x, np.exp(rng.standard_normal(12)), rng
+
+
+def test_certificates_hold_in_exact_arithmetic_however_unlike_the_lengths():
+    checked = 0
+    for seed in range(200):
+        x, v, rng = long_and_short(seed, 2 + seed % 3)
+        c = rng.dirichlet(np.ones(12)) @ x
+        solution = elfving(x, v, c)
+        if solution.support.size == x.shape[1]:
+            assert (1 - solution.gap) ** 2 - 1e-13 <= exact_efficiency(x, v, c, solution) <= 1, seed
+            checked += 1
+    assert checked > 150
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_actions_without_weight_do_not_spoil_the_certificate(seed):
+    # One long action is the direction; those that complete its basis are short.
+    x, v, rng = long_and_short(seed, 4)
+    x[0] = 1e6 * rng.standard_normal(4)
+    x[1:] *= 1e-4
+    solution = elfving(x, v, x[0])
+    assert solution.support.tolist() == [0]
+    assert solution.gap <= GAP
+
+
 # Degenerate geometry
 
 SMALL = st.integers(-2, 2).map(float)
