@@ -25,7 +25,7 @@ EPS = float(np.finfo(float).eps)
 ROUNDING = 4 * EPS
 
 #: What the points must combine exactly is combined if it misses by less than this, relatively.
-RANGE_TOLERANCE = 1e-11
+RANGE_TOLERANCE = 1e-9
 
 #: Rows that are worked on at a time: a block and its product stay in the cache.
 BLOCK = 8192
