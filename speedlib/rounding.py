@@ -33,6 +33,11 @@ def floor_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     ndarray of int64, shape (..., A)
         Numbers of pulls.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If the weights are no designs or the rounds no counts.
+
     References
     ----------
     The paper, Algorithm 1, line 4.
@@ -53,10 +58,8 @@ def ceil_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
 
     Parameters
     ----------
-    weights : array-like, shape (..., A)
-        Designs b: non-negative, each summing to one.
-    rounds : int, or array of int, shape (...,)
-        Number of rounds n, at least 0; one for all designs or one for each.
+    weights, rounds
+        As in :func:`floor_counts`.
 
     Returns
     -------
@@ -87,10 +90,8 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
 
     Parameters
     ----------
-    weights : array-like, shape (..., A)
-        Designs b: non-negative, each summing to one.
-    rounds : int, or array of int, shape (...,)
-        Number of rounds n, at least 0; one for all designs or one for each.
+    weights, rounds
+        As in :func:`floor_counts`.
 
     Returns
     -------
@@ -144,10 +145,8 @@ def round_design(weights: ArrayLike, rounds: ArrayLike, rule: str = "floor") -> 
 
     Parameters
     ----------
-    weights : array-like, shape (..., A)
-        Designs b: non-negative, each summing to one.
-    rounds : int, or array of int, shape (...,)
-        Number of rounds n, at least 0; one for all designs or one for each.
+    weights, rounds
+        As in :func:`floor_counts`.
     rule : {"floor", "ceil", "efficient"}
         See :func:`floor_counts`, :func:`ceil_counts` and :func:`efficient_counts`.
 
