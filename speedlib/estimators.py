@@ -25,6 +25,9 @@ RANK_TOLERANCE = 1e-13
 #: Normal equations are used while their smallest eigenvalue is above this share of the largest.
 WELL_CONDITIONED = 1e-4
 
+#: Numbers held at once in the products of features behind the normal equations.
+_PIECE_ENTRIES = 1_000_000
+
 #: A direction counts as estimable when this share of its norm or less is left unexplained.
 ESTIMABLE_TOLERANCE = 1e-6
 
@@ -173,14 +176,24 @@ def _by_normal_equations(
     """Return the coefficients, and where they can be trusted."""
     scale = column_scale(features)
     x = features / scale
-    products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
-    matrices = (weights @ products).reshape(*weights.shape[:-1], x.shape[1], x.shape[1])
-    values, vectors = np.linalg.eigh(matrices)
+    values, vectors = np.linalg.eigh(_weighted_products(weights, x))
     sound = values[..., 0] > WELL_CONDITIONED * values[..., -1]
     inverse = 1.0 / np.where(sound[..., None], values, 1.0)
     part = ((direction / scale) @ vectors) * inverse
     solution = (vectors @ part[..., None])[..., 0]
     return np.asarray(weights * (solution @ x.T)), np.asarray(sound)
+
+
+def _weighted_products(weights: Floats, x: Floats) -> Floats:
+    r"""Return :math:`\sum_a w(a)\,x(a)x(a)^\top`, shape (..., d, d), in pieces of few actions."""
+    n_actions, d = x.shape
+    step = max(1, _PIECE_ENTRIES // d**2)
+    total = np.zeros((*weights.shape[:-1], d * d))
+    for first in range(0, n_actions, step):
+        part, row = weights[..., first : first + step], x[first : first + step]
+        if part.any():
+            total += part @ (row[:, :, None] * row[:, None, :]).reshape(len(row), -1)
+    return total.reshape(*weights.shape[:-1], d, d)
 
 
 def _by_rows(counts: Counts, features: Floats, variances: Floats, direction: Floats) -> Floats:

@@ -344,8 +344,11 @@ def _reporter(progress: Progress | bool) -> Generator[Progress]:
     if not progress or not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
+    try:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+    except ImportError as error:
+        raise ImportError("progress: a bar needs the package rich, which is missing") from error
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("replications", total=None)

@@ -189,6 +189,26 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path, kind: str) -> Non
         MSECurves.load(path)
 
 
+def test_no_damage_of_a_byte_or_two_gets_through(tmp_path: Path) -> None:
+    """The file is refused, or the damage hit nothing that is read."""
+    curves, path = made(N**-1.5, spread=0.3), tmp_path / "curves.npz"
+    curves.save(path)
+    content, rng, refused = path.read_bytes(), np.random.default_rng(12), 0
+    for _ in range(400):
+        changed = bytearray(content)
+        for place in rng.integers(len(content), size=2):
+            changed[place] = rng.integers(256)
+        path.write_bytes(changed)
+        try:
+            back = MSECurves.load(path)
+        except ValueError as error:
+            refused += 1
+            assert "is not a file of curves" in str(error)
+        else:
+            assert all(np.array_equal(getattr(curves, n), getattr(back, n)) for n in NAMES)
+    assert 200 < refused < 400
+
+
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
         made(N**-1.5).save(tmp_path / "nowhere" / "curves.npz")

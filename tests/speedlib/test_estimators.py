@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -352,3 +354,27 @@ def test_rewards_of_other_actions_are_refused() -> None:
 def test_least_squares_refuses_rewards_of_other_actions() -> None:
     with pytest.raises(ValueError, match=r"counts|rewards"):
         least_squares(Rewards.none((3,)), np.eye(2))
+
+
+# --- many actions -------------------------------------------------------------------------------
+
+
+def test_many_actions_need_little_more_memory_than_their_features() -> None:
+    """One live trial, a few actions pulled or all of them."""
+    rng = np.random.default_rng(13)
+    features, c = rng.normal(size=(40_000, 20)), rng.normal(size=20)
+    few = np.zeros(len(features), dtype=np.int64)
+    few[rng.choice(len(features), 25, replace=False)] = 40
+    everything = np.ones(len(features), dtype=np.int64)
+    for counts in (few, everything):
+        variances = rng.uniform(0.5, 2.0, len(features))
+        tracemalloc.start()
+        try:
+            coefficients = value_coefficients(counts, features, variances, c)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        weighted = features * (counts / variances)[:, None]
+        expected = weighted @ np.linalg.solve(weighted.T @ features, c)
+        assert coefficients == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert peak <= 8 * features.nbytes

@@ -155,6 +155,8 @@ def test_one_number_has_the_law_of_a_whole_experiment(strategy: Strategy) -> Non
         (SPEED(), ball("rademacher"), 60),
         (SPEED(), ball("gaussian"), 4),  # one round of exploration or two, much bias
         (SPEED(covariance="psd", exploration="uniform"), space("gaussian"), 100),
+        (SPEED(exploration="uniform", keep_exploration=True), ball("rademacher"), 60),
+        (SPEED(exploration="uniform", exploration_rounds="tuned"), ball("rademacher"), 60),
     ],
     ids=lambda value: getattr(value, "name", None) or getattr(value, "noise", None) or str(value),
 )
@@ -173,6 +175,16 @@ def test_exact_errors_are_the_mean_of_drawn_ones(
     if getattr(strategy, "estimator", "") != "mean":
         shares = exact.inestimable[0, 0], drawn.inestimable[0, 0]
         assert abs(shares[0] - shares[1]) <= LIMIT * np.sqrt(0.25 * 2 / size)
+
+
+def test_what_has_no_closed_form_is_drawn_and_named() -> None:
+    """Feasible weights depend on the rewards that they weight."""
+    feasible = OnPolicy(estimator="feasible", label="feasible")
+    exact, drawn = (curve(strategies=[OnPolicy(), feasible], method=m) for m in simulation.METHODS)
+    assert exact.methods == ("exact", "draws")
+    assert drawn.methods == ("draws", "draws")
+    assert np.array_equal(exact.mse[1], drawn.mse[1])
+    assert not np.array_equal(exact.mse[0], drawn.mse[0])
 
 
 def test_share_of_inestimable_runs_does_not_depend_on_the_method() -> None:
@@ -425,6 +437,29 @@ def test_a_file_tells_how_far_a_simulation_is(
     assert not path.exists()
     monkeypatch.setenv(simulation.PROGRESS_FILE, str(tmp_path / "no" / "folder"))
     curve(strategies=[OnPolicy()], rounds=[30])
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.delenv(simulation.PROGRESS_FILE, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    watched = curve(strategies=[OnPolicy()], progress=True)
+    shown = capsys.readouterr()
+    assert ("replications" in shown.err) == terminal
+    assert shown.out == ""
+    assert same(watched, curve(strategies=[OnPolicy()]))
+
+
+def test_a_bar_without_rich_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(simulation.PROGRESS_FILE, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    with pytest.raises(ImportError, match=r"progress: .*rich"):
+        curve(progress=True)
 
 
 # --- interrupts ---------------------------------------------------------------------------------
