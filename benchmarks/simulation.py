@@ -59,13 +59,28 @@ def baseline(
 def engine(
     bandit: LinearBandit, policy: Floats, strategy: Strategy, rounds: int, size: int, method: str
 ) -> Floats:
-    """Squared errors of the engine, in blocks of the size that `mse_curve` takes."""
+    """Squared errors of the engine, in blocks of a thousand replications."""
     streams = np.random.SeedSequence(9).spawn(size // 1000)
     parts = [
         squared_errors(bandit, policy, strategy, rounds, 1000, stream, method)[0]
         for stream in streams
     ]
     return np.concatenate(parts)
+
+
+def drawn_rewards(
+    bandit: LinearBandit, policy: Floats, strategy: Strategy, rounds: int, size: int
+) -> Floats:
+    """Squared errors of estimates from the rewards of all phases, with streams of their own."""
+    errors = []
+    for stream in np.random.SeedSequence(10).spawn(size // 1000):
+        rng = np.random.default_rng(stream)
+        trial = strategy.begin(bandit.features, policy, rounds, rng=rng, replications=1000)
+        rewards = bandit.pull(trial.first_counts(), rng)
+        while not trial.committed:
+            rewards = bandit.pull(trial.next_counts(rewards), rng)
+        errors.append((trial.estimate(rewards).value - bandit.value(policy)) ** 2)
+    return np.concatenate(errors)
 
 
 def against_numpy(quick: bool, balanced: bool) -> Row:
@@ -99,15 +114,15 @@ def against_draws(quick: bool) -> Row:
     """How many times fewer replications the exact conditional error needs for one precision."""
     ball, strategy = unit_ball(), SPEED(exploration="identifiable", covariance="psd")
     rounds, size = 10_000, 4_000 if quick else 100_000
-    run = partial(engine, ball.bandit, ball.policy, strategy, rounds, size)
-    outcome = race(partial(run, "exact"), partial(run, "draws"), 1)
+    setting = (ball.bandit, ball.policy, strategy, rounds, size)
+    outcome = race(partial(engine, *setting, "exact"), partial(drawn_rewards, *setting), 1)
     exact, drawn = outcome.our_answer, outcome.their_answer
     difference = abs(exact.mean() - drawn.mean())
     spread = np.sqrt((exact.var() + drawn.var()) / size)
     ratio = float(drawn.var() / exact.var())
     return {
         "case": f"regret of SPEED, unit ball, n = {rounds:,}",
-        "peer": "drawn errors",
+        "peer": "drawn rewards",
         "seconds": outcome.ours / size,
         "peer_seconds": outcome.theirs / size,
         "ratio": ratio,
