@@ -39,6 +39,11 @@ def ball(noise: str) -> LinearBandit:
     return LinearBandit(BALL.bandit.features, [1.0, -0.5], Sigma=ROTATED, noise=noise)
 
 
+def far_means(noise: str) -> LinearBandit:
+    """Return means so large that what kept rewards contribute cannot be overlooked."""
+    return LinearBandit(BALL.bandit.features, [4.0, -2.0], Sigma=ROTATED, noise=noise)
+
+
 def unequal() -> LinearBandit:
     """Return variances from .02 to 16, so that ordinary least squares errs half as much again."""
     features = [[1.0, 0.0], [1.0, 0.05], [1.0, 2.0], [0.0, 1.0], [1.0, 1.0]]
@@ -155,7 +160,7 @@ def test_one_number_has_the_law_of_a_whole_experiment(strategy: Strategy) -> Non
         (SPEED(), ball("rademacher"), 60),
         (SPEED(), ball("gaussian"), 4),  # one round of exploration or two, much bias
         (SPEED(covariance="psd", exploration="uniform"), space("gaussian"), 100),
-        (SPEED(exploration="uniform", keep_exploration=True), ball("rademacher"), 60),
+        (SPEED(exploration="uniform", keep_exploration=True), far_means("rademacher"), 60),
         (SPEED(exploration="uniform", exploration_rounds="tuned"), ball("rademacher"), 60),
     ],
     ids=lambda value: getattr(value, "name", None) or getattr(value, "noise", None) or str(value),
@@ -460,6 +465,8 @@ def test_a_bar_without_rich_says_what_is_missing(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     with pytest.raises(ImportError, match=r"progress: .*rich"):
         curve(progress=True)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    curve(progress=True)
 
 
 # --- interrupts ---------------------------------------------------------------------------------
