@@ -52,6 +52,9 @@ PRICE_ROUNDING = float(np.finfo(float).eps)
 #: Prices this close to the highest are computed again in twice the precision, but only so many.
 CLOSE, MOST_CLOSE = 0.999, 4096
 
+#: Multiple of what coefficients may change by when a direction is moved into their span.
+MARGIN = 10.0
+
 #: Most steps that scale a dual until no price exceeds one.
 SCALINGS = 5
 
@@ -265,7 +268,7 @@ def _certified(x: Floats, sigma: Floats, c: Floats, frame: Frame, found: Vertex)
     actions, u = found.basis[order], found.coefficients[order]
     y, lower = _lower_bound(x, sigma, c, found.dual)
     missed = _missed(x, sigma, c, actions, u)
-    if _priced(missed, y, frame) > PRICE_ROUNDING * lower:
+    if abs(missed @ y) > PRICE_ROUNDING * lower or u.size < c.size:
         u, missed = _refined(x, sigma, c, frame, actions, u)
     norm = float(np.abs(u).sum())
     if lower < (1 - PRICE_TOLERANCE) * norm and u.size < found.basis.size:
@@ -283,9 +286,7 @@ def _certified(x: Floats, sigma: Floats, c: Floats, frame: Frame, found: Vertex)
         dual=y,
         norm=norm,
         lower=lower,
-        # Doubled: where rows of very different length meet, the weights are rounded, too, and
-        # what their own value loses by that has the size of the other errors.
-        gap=2 * (abs(1 - lower / norm) + _priced(missed, y, frame) / norm),
+        gap=abs(1 - lower / norm) + _doubt(x, sigma, frame, actions, missed, y) / norm,
         residual=float(np.abs(missed / frame.scale).max() / np.abs(c / frame.scale).max()),
         pricings=found.pricings + 1,
         iterations=found.pivots,
@@ -328,23 +329,31 @@ def _refined(
     x: Floats, sigma: Floats, c: Floats, frame: Frame, actions: Indices, u: Floats
 ) -> tuple[Floats, Floats]:
     """Refine coefficients until each has its own digits right; return what they still miss."""
-    points = frame.points(x, sigma, actions)
-    lengths = np.linalg.norm(points, axis=1)
-    inverse = np.linalg.pinv(points / lengths[:, None]) / lengths
+    inverse = _inverse(frame.points(x, sigma, actions))
     for _ in range(REFINEMENTS):
         missed = _missed(x, sigma, c, actions, u)
         u = u + (missed / frame.scale)[frame.kept] @ inverse
     return u, _missed(x, sigma, c, actions, u)
 
 
-def _priced(missed: Floats, y: Floats, frame: Frame) -> float:
-    """Return the most that a vector which should be zero can change of the norm.
+def _doubt(
+    x: Floats, sigma: Floats, frame: Frame, actions: Indices, missed: Floats, y: Floats
+) -> float:
+    """Return the most by which what the coefficients miss of c can change their norm.
 
-    Where features depend on others the dual prices the others only.
+    Fewer than d actions miss what rounding made of c outside their span, and then which point of
+    the span c stands for depends on how distances are measured: leave a margin.
     """
-    dependent = np.delete(missed / frame.scale, frame.kept)
-    length = float(np.abs(y * frame.scale).sum())
-    return abs(float(missed @ y)) + float(np.abs(dependent).max(initial=0.0)) * length
+    if actions.size == y.size or not missed.any():
+        return abs(float(missed @ y))
+    inverse = _inverse(x[actions] / frame.scale / sigma[actions, None])
+    return MARGIN * float((np.abs(missed / frame.scale) @ np.abs(inverse)).sum())
+
+
+def _inverse(points: Floats) -> Floats:
+    """Pseudo-inverse of points that may differ much in length, shape (r, k)."""
+    lengths = np.linalg.norm(points, axis=1)
+    return np.asarray(np.linalg.pinv(points / lengths[:, None]) / lengths)
 
 
 def _nothing_to_estimate(x: Floats, sigma: Floats) -> ElfvingSolution:
