@@ -1,4 +1,4 @@
-"""The press: execution, cache, refresh, staging and pressing of a tiny book.
+"""The press: refresh, staging and pressing of a tiny book.
 
 Most tests put a quick stand-in in the place of the kernels; those of real kernels and of Jupyter
 Book share one book that was built once.
@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -25,261 +24,11 @@ import speedbook.build
 import speedbook.cache
 import speedbook.press
 from speedbook.cli import app
-from speedbook.execution import Finished, Job, execute, execute_all, kernel_environment
+from speedbook.execution import Finished
 from speedbook.ledger import ledger_text
 from speedbook.notebooks import code_cells, read_notebook, serialise, write_notebook
-from speedbook.paths import find_root, mirror, write_atomically, write_if_changed
 
-ROOT = Path(__file__).parents[2]
-FIG, PROP = "notebooks/figures/fig.ipynb", "notebooks/claims/prop-1.ipynb"
-
-
-# Files
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    path = tmp_path / "new" / "f.txt"
-    write_atomically(path, "old")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space"):
-        write_atomically(path, "new")
-    assert [p.read_text() for p in path.parent.iterdir()] == ["old"]
-
-
-def test_an_unchanged_file_keeps_its_time(tmp_path):
-    path = tmp_path / "f.txt"
-    assert write_if_changed(path, "text")
-    os.utime(path, (1, 1))
-    assert not write_if_changed(path, b"text")
-    assert path.stat().st_mtime == 1
-    assert write_if_changed(path, "other")
-    assert path.stat().st_mtime > 1
-
-
-def test_a_mirror_holds_exactly_what_it_is_given(tmp_path):
-    source = write_if_changed(tmp_path / "s.txt", "s") and tmp_path / "s.txt"
-    target = tmp_path / "t"
-    mirror({"a.txt": "a", "deep/b.txt": source, "old/c.txt": "c"}, target)
-    for name in ("a.txt", "deep/b.txt"):
-        os.utime(target / name, (1, 1))
-    source.write_text("changed")
-    mirror({"a.txt": "a", "deep/b.txt": source}, target)
-    files = {p.relative_to(target).as_posix() for p in target.rglob("*")}
-    assert files == {"a.txt", "deep", "deep/b.txt"}
-    assert (target / "a.txt").stat().st_mtime == 1
-    assert (target / "deep" / "b.txt").read_text() == "changed"
-
-
-def test_the_root_is_found_from_below_and_else_named(tiny_book, tmp_path):
-    assert find_root(tiny_book.root / "notebooks" / "figures") == tiny_book.root
-    with pytest.raises(FileNotFoundError, match="go to the folder of the book"):
-        find_root(tmp_path)
-
-
-# Running notebooks
-
-
-@pytest.fixture
-def run(tmp_path, tiny_notebook, monkeypatch):
-    """Run a tiny notebook with real kernels, in this process."""
-    for name, value in kernel_environment(ROOT, tmp_path / "figures").items():
-        monkeypatch.setenv(name, value)
-
-    def runner(*cells: str, timeout: int = 60) -> Finished:
-        source = tmp_path / "with {braces}" / "n.ipynb"
-        source.parent.mkdir(exist_ok=True)
-        write_notebook(source, tiny_notebook(*cells))
-        return execute(Job("n.ipynb", source, tmp_path / "out {0}" / "n.ipynb", timeout))
-
-    return runner
-
-
-def test_a_notebook_runs_in_its_own_folder_and_finds_the_packages(run):
-    end = run("import os, speedbook; print(os.path.basename(os.getcwd()), x)")
-    assert end.failure == ""
-    assert code_cells(read_notebook(end.job.output))[1].outputs[0].text == "with {braces} 3\n"
-    assert not code_cells(read_notebook(end.job.source))[1].outputs
-
-
-def test_a_raising_cell_is_named_with_the_last_lines_of_the_error(run):
-    end = run("def f():\n    raise ValueError('no good')", "y = 1\nf()", "print('later')")
-    assert end.failure.startswith("cell 4 (y = 1)\n")
-    assert end.failure.endswith("ValueError: no good")
-    assert "\x1b" not in end.failure
-    assert len(end.failure.splitlines()) <= 9
-    partial = read_notebook(end.job.output)
-    assert code_cells(partial)[-1].execution_count is None
-
-
-def test_a_cell_that_hangs_is_stopped_and_named(run):
-    end = run("import time; time.sleep(60)", timeout=1)
-    assert end.failure == "cell 3 (import time; time.sleep(60)) took longer than 1 s"
-
-
-def test_a_dying_kernel_is_named(run):
-    end = run("import os; os._exit(1)")
-    assert end.failure.startswith("cell 3 (import os; os._exit(1)): the kernel died")
-
-
-def kernel_spec(folder: Path, monkeypatch: pytest.MonkeyPatch, *argv: str) -> None:
-    spec = folder / "kernels" / "python3" / "kernel.json"
-    spec.parent.mkdir(parents=True)
-    spec.write_text(json.dumps({"argv": argv, "display_name": "P", "language": "python"}))
-    monkeypatch.setenv("JUPYTER_PATH", str(folder))
-
-
-def test_a_missing_kernel_is_named(run, tmp_path, monkeypatch):
-    kernel_spec(tmp_path / "jupyter", monkeypatch, "/no/such/program", "{connection_file}")
-    end = run("print(1)")
-    assert end.failure.startswith("the kernel python3 did not start")
-    assert "/no/such/program" in end.failure
-
-
-STARTER = """
-import pathlib, sys
-tries = pathlib.Path(sys.argv[1])
-count = len(tries.read_text()) if tries.exists() else 0
-tries.write_text("x" * (count + 1))
-if count < int(sys.argv[2]):
-    sys.exit(1)
-from ipykernel.kernelapp import launch_new_instance
-launch_new_instance(argv=["-f", sys.argv[3]])
-"""
-
-
-@pytest.mark.parametrize(("bad_starts", "tries"), [(1, 2), (99, 3)])
-def test_only_the_start_of_a_kernel_is_repeated(run, tmp_path, monkeypatch, bad_starts, tries):
-    program, log = tmp_path / "starter.py", tmp_path / "tries"
-    program.write_text(STARTER)
-    argv = [sys.executable, str(program), str(log), str(bad_starts), "{connection_file}"]
-    kernel_spec(tmp_path / "jupyter", monkeypatch, *argv)
-    end = run("1 / 0")
-    # A run that failed is not repeated: the good start is the last.
-    assert log.read_text() == "x" * tries
-    expected = "cell 3 (1 / 0)" if tries == 2 else "the kernel python3 did not start"
-    assert end.failure.startswith(expected)
-
-
-def test_a_killed_worker_fails_its_notebooks_and_no_more(tmp_path, monkeypatch, tiny_notebook):
-    source = tmp_path / "n.ipynb"
-    write_notebook(
-        source, tiny_notebook("import os, signal; os.kill(os.getppid(), signal.SIGKILL)")
-    )
-    environment = kernel_environment(ROOT, tmp_path / "figures")
-    (end,) = execute_all([Job("n.ipynb", source, tmp_path / "out.ipynb")], 1, environment)
-    assert end.failure == "the process that ran it was killed"
-
-
-# The cache key
-
-
-def run_key(book, name=PROP):
-    registry = speedbook.build.load_registry(book.root)
-    shared = speedbook.cache.shared_key(book.root)
-    return speedbook.cache.run_key(
-        read_notebook(book.root / name), registry.of_notebook(name), shared
-    )
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "changes"),
-    [
-        ("speedlib/__init__.py", "ANSWER = 1", "ANSWER = 1  # one", True),
-        ("data/set.csv", "1,2", "1,3", True),
-        (PROP, "seed: int = 3", "seed: int = 4", True),
-        (PROP, "1.001", "1.002", True),
-        (PROP, "# A page", "# Another title", False),
-        ("book/claims.yml", "tolerance: 0.1", "tolerance: 0.2", True),
-        ("book/claims.yml", "One is one.", "One is one!", True),
-        (FIG, "x + 1", "x + 2", False),
-        ("book/index.md", "# Tiny", "# Small", False),
-    ],
-)
-def test_the_key_knows_what_outputs_depend_on(tiny_book, name, old, new, changes):
-    before = run_key(tiny_book)
-    edit(tiny_book.root / name, old, new)
-    assert (run_key(tiny_book) != before) == changes
-
-
-def test_the_key_knows_lock_python_new_modules_and_new_data(tiny_book, monkeypatch):
-    keys = [run_key(tiny_book)]
-    for name in ("requirements.txt", "speedlib/solvers/lp.py", "data/more.csv"):
-        tiny_book.write(name, "x")
-        keys.append(run_key(tiny_book))
-    monkeypatch.setattr(speedbook.cache.platform, "python_version", lambda: "3.99.0")
-    keys.append(run_key(tiny_book))
-    assert len(set(keys)) == len(keys)
-
-
-def test_a_claim_of_another_page_changes_no_key(tiny_book):
-    before = run_key(tiny_book, FIG)
-    edit(tiny_book.root / "book/claims.yml", "tolerance: 0.1", "tolerance: 0.2")
-    assert run_key(tiny_book, FIG) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [("claims.py", True), ("datasets/__init__.py", True), ("new.py", True), ("build.py", False)],
-)
-def test_the_key_knows_the_evidence_parts_of_speedbook(
-    tiny_book, tmp_path, monkeypatch, name, changes
-):
-    package = tmp_path / "speedbook"
-    shutil.copytree(ROOT / "speedbook", package, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(speedbook.cache, "PACKAGE", package)
-    before = run_key(tiny_book)
-    with (package / name).open("a") as source:
-        source.write("# a line\n")
-    assert (run_key(tiny_book) != before) == changes
-
-
-def test_what_a_notebook_imports_is_evidence():
-    script = (
-        "import sys, speedbook; speedbook.record, speedbook.figures, speedbook.datasets;"
-        "print(*(m for m in sys.modules if m.startswith('speedbook.')))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    loaded = {name.split(".")[1] for name in done.stdout.split()}
-    assert {"claims", "rules", "cards", "figures", "datasets"} <= loaded
-    assert not loaded & speedbook.cache.PRESS
-
-
-def test_an_unreadable_run_counts_as_none(tmp_path, tiny_notebook):
-    cache = speedbook.cache.Cache(tmp_path)
-    assert cache.get(FIG, "k") is None
-    cache.put(FIG, "k", speedbook.cache.Run(tiny_notebook("x"), 1.5))
-    assert cache.get(FIG, "k").seconds == 1.5
-    (path,) = tmp_path.rglob("*.json")
-    path.write_text(path.read_text()[:50])
-    assert cache.get(FIG, "k") is None
-
-
-def test_old_runs_are_forgotten(tmp_path, tiny_notebook):
-    cache = speedbook.cache.Cache(tmp_path)
-    for i in range(8):
-        cache.put(FIG, f"k{i}", speedbook.cache.Run(tiny_notebook("x"), i))
-        path = tmp_path / FIG / f"k{i}.json"
-        os.utime(path, (i + 1, i + 1))
-    assert sorted(path.stem for path in (tmp_path / FIG).iterdir()) == [
-        "k3",
-        "k4",
-        "k5",
-        "k6",
-        "k7",
-    ]
-
+from .helpers import FIG, PROP, ROOT, alive, edit, wait_until
 
 # Building, with a stand-in for the kernels
 
@@ -721,21 +470,6 @@ def test_a_raising_notebook_names_itself_and_keeps_what_it_did(copy_of_built, mo
     assert "on purpose" in partial.read_text()
 
 
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def wait_until(condition, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return bool(condition())
-
-
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_an_interrupt_stops_kernels_and_leaves_nothing_half_written(copy_of_built, kill, code):
@@ -764,11 +498,3 @@ def test_an_interrupt_stops_kernels_and_leaves_nothing_half_written(copy_of_buil
     if kill == signal.SIGINT:
         assert "Traceback" not in output
         assert not (copy_of_built / "_build" / "running").exists()
-
-
-def test_kernels_compute_on_one_thread_unless_told_otherwise(tmp_path, monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
-    environment = kernel_environment(ROOT, tmp_path)
-    assert environment["OMP_NUM_THREADS"] == "1"
-    assert environment["OPENBLAS_NUM_THREADS"] == "3"

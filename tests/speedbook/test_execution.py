@@ -1,0 +1,113 @@
+"""Running notebooks: one kernel each, failures that name cell and cause."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from speedbook.execution import Finished, Job, execute, execute_all, kernel_environment
+from speedbook.notebooks import code_cells, read_notebook, write_notebook
+
+from .helpers import ROOT
+
+
+@pytest.fixture
+def run(tmp_path, tiny_notebook, monkeypatch):
+    """Run a tiny notebook with real kernels, in this process."""
+    for name, value in kernel_environment(ROOT, tmp_path / "figures").items():
+        monkeypatch.setenv(name, value)
+
+    def runner(*cells: str, timeout: int = 60) -> Finished:
+        source = tmp_path / "with {braces}" / "n.ipynb"
+        source.parent.mkdir(exist_ok=True)
+        write_notebook(source, tiny_notebook(*cells))
+        return execute(Job("n.ipynb", source, tmp_path / "out {0}" / "n.ipynb", timeout))
+
+    return runner
+
+
+def test_a_notebook_runs_in_its_own_folder_and_finds_the_packages(run):
+    end = run("import os, speedbook; print(os.path.basename(os.getcwd()), x)")
+    assert end.failure == ""
+    assert code_cells(read_notebook(end.job.output))[1].outputs[0].text == "with {braces} 3\n"
+    assert not code_cells(read_notebook(end.job.source))[1].outputs
+
+
+def test_a_raising_cell_is_named_with_the_last_lines_of_the_error(run):
+    end = run("def f():\n    raise ValueError('no good')", "y = 1\nf()", "print('later')")
+    assert end.failure.startswith("cell 4 (y = 1)\n")
+    assert end.failure.endswith("ValueError: no good")
+    assert "\x1b" not in end.failure
+    assert len(end.failure.splitlines()) <= 9
+    partial = read_notebook(end.job.output)
+    assert code_cells(partial)[-1].execution_count is None
+
+
+def test_a_cell_that_hangs_is_stopped_and_named(run):
+    end = run("import time; time.sleep(60)", timeout=1)
+    assert end.failure == "cell 3 (import time; time.sleep(60)) took longer than 1 s"
+
+
+def test_a_dying_kernel_is_named(run):
+    end = run("import os; os._exit(1)")
+    assert end.failure.startswith("cell 3 (import os; os._exit(1)): the kernel died")
+
+
+def kernel_spec(folder: Path, monkeypatch: pytest.MonkeyPatch, *argv: str) -> None:
+    spec = folder / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": argv, "display_name": "P", "language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(folder))
+
+
+def test_a_missing_kernel_is_named(run, tmp_path, monkeypatch):
+    kernel_spec(tmp_path / "jupyter", monkeypatch, "/no/such/program", "{connection_file}")
+    end = run("print(1)")
+    assert end.failure.startswith("the kernel python3 did not start")
+    assert "/no/such/program" in end.failure
+
+
+STARTER = """
+import pathlib, sys
+tries = pathlib.Path(sys.argv[1])
+count = len(tries.read_text()) if tries.exists() else 0
+tries.write_text("x" * (count + 1))
+if count < int(sys.argv[2]):
+    sys.exit(1)
+from ipykernel.kernelapp import launch_new_instance
+launch_new_instance(argv=["-f", sys.argv[3]])
+"""
+
+
+@pytest.mark.parametrize(("bad_starts", "tries"), [(1, 2), (99, 3)])
+def test_only_the_start_of_a_kernel_is_repeated(run, tmp_path, monkeypatch, bad_starts, tries):
+    program, log = tmp_path / "starter.py", tmp_path / "tries"
+    program.write_text(STARTER)
+    argv = [sys.executable, str(program), str(log), str(bad_starts), "{connection_file}"]
+    kernel_spec(tmp_path / "jupyter", monkeypatch, *argv)
+    end = run("1 / 0")
+    # A run that failed is not repeated: the good start is the last.
+    assert log.read_text() == "x" * tries
+    expected = "cell 3 (1 / 0)" if tries == 2 else "the kernel python3 did not start"
+    assert end.failure.startswith(expected)
+
+
+def test_a_killed_worker_fails_its_notebooks_and_no_more(tmp_path, monkeypatch, tiny_notebook):
+    source = tmp_path / "n.ipynb"
+    write_notebook(
+        source, tiny_notebook("import os, signal; os.kill(os.getppid(), signal.SIGKILL)")
+    )
+    environment = kernel_environment(ROOT, tmp_path / "figures")
+    (end,) = execute_all([Job("n.ipynb", source, tmp_path / "out.ipynb")], 1, environment)
+    assert end.failure == "the process that ran it was killed"
+
+
+def test_kernels_compute_on_one_thread_unless_told_otherwise(tmp_path, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    environment = kernel_environment(ROOT, tmp_path)
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert environment["OPENBLAS_NUM_THREADS"] == "3"
