@@ -25,7 +25,7 @@ from speedlib.strategies.explore_commit import ExploreThenCommit
 from speedlib.trials import Setting, Trial
 
 #: Singular values of the features below this share of the largest count as zero.
-SPAN_TOLERANCE = 1e-7
+SPAN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,11 @@ class SPEED(PlugIn):
 
 
 class _WholeSpace(PlugIn):
-    """A criterion that asks for every direction, so that the features must span them all."""
+    """A criterion that asks for every direction, so that the features must span them all.
+
+    Its strategies have the choices of `PlugIn` and `ExploreThenCommit`, and `begin` refuses
+    features that do not span.
+    """
 
     def _trial(self, setting: Setting) -> Trial:
         scaled = setting.features / column_scale(setting.features)
@@ -184,14 +188,8 @@ class _WholeSpace(PlugIn):
 class AOptimal(_WholeSpace):
     r"""Commit to the design that minimises :math:`\mathrm{Tr}\,A(b)^{-1}`.
 
-    The features must span the space: `begin` refuses others.
-
-    Parameters
-    ----------
-    exploration, covariance, ridge, reweighted, tolerance
-        See `PlugIn`.
-    exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
-        See `ExploreThenCommit`.
+    The choices are those of `PlugIn` and `ExploreThenCommit`. The features must span the space:
+    `begin` refuses others.
     """
 
     default_name: ClassVar[str] = "A-optimal"
@@ -205,14 +203,8 @@ class AOptimal(_WholeSpace):
 class DOptimal(_WholeSpace):
     r"""Commit to the design that maximises :math:`\det A(b)`.
 
-    The features must span the space: `begin` refuses others.
-
-    Parameters
-    ----------
-    exploration, covariance, ridge, reweighted, tolerance
-        See `PlugIn`.
-    exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
-        See `ExploreThenCommit`.
+    The choices are those of `PlugIn` and `ExploreThenCommit`. The features must span the space:
+    `begin` refuses others.
     """
 
     default_name: ClassVar[str] = "D-optimal"
@@ -228,14 +220,8 @@ class GOptimal(_WholeSpace):
 
     It minimises :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances: whatever exploration
     finds, the design is the same. The estimate is weighted by the estimated variances, as for the
-    other plug-in strategies. The features must span the space: `begin` refuses others.
-
-    Parameters
-    ----------
-    exploration, covariance, ridge, reweighted, tolerance
-        See `PlugIn`.
-    exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
-        See `ExploreThenCommit`.
+    other plug-in strategies, whose choices it has. The features must span the space: `begin`
+    refuses others.
     """
 
     default_name: ClassVar[str] = "G-optimal"
