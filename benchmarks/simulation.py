@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from benchmarks.common import Floats, Row, main, race
 from speedlib import SPEED, LinearBandit, OnPolicy, mse_curve, unit_ball
+from speedlib.checks import Counts
 from speedlib.rounding import efficient_counts
 from speedlib.simulation import squared_errors
 from speedlib.trials import Strategy
@@ -56,6 +58,31 @@ def baseline(
     return np.array(errors)
 
 
+def thrifty(bandit: LinearBandit, policy: Floats, rounds: int, size: int, balanced: bool) -> Floats:
+    """The same by a user who thinks: what does not change is computed once, or rewards in sums."""
+    rng, c = np.random.default_rng(11), policy @ bandit.features
+    fixed = efficient_counts(policy, rounds)
+    actions = np.repeat(np.arange(bandit.n_actions), fixed)
+    per_round = (coefficients(bandit, c, fixed) / np.maximum(fixed, 1))[actions]
+    scale = per_round * np.sqrt(bandit.variances[actions])
+    errors = []
+    for _ in range(size):
+        if balanced:
+            errors.append(float(scale @ rng.standard_normal(rounds)) ** 2)
+            continue
+        counts = rng.multinomial(rounds, policy)
+        noise = np.sqrt(bandit.variances / np.maximum(counts, 1))
+        drawn = noise * rng.standard_normal(bandit.n_actions)
+        errors.append(float(coefficients(bandit, c, counts) @ drawn) ** 2)
+    return np.array(errors)
+
+
+def coefficients(bandit: LinearBandit, c: Floats, counts: Counts) -> Floats:
+    """Coefficients of the mean rewards in weighted least squares."""
+    weighted = bandit.features * (counts / bandit.variances)[:, None]
+    return np.asarray(weighted @ np.linalg.solve(weighted.T @ bandit.features, c))
+
+
 def engine(
     bandit: LinearBandit, policy: Floats, strategy: Strategy, rounds: int, size: int, method: str
 ) -> Floats:
@@ -83,31 +110,38 @@ def drawn_rewards(
     return np.concatenate(errors)
 
 
-def against_numpy(quick: bool, balanced: bool) -> Row:
+def row(case: str, peer: str, seconds: float, ratio: float, meaning: str, **more: Any) -> Row:
+    """Describe one row; a simulation has no gap."""
+    gaps = {"peer_seconds": None, "gap": None, "peer_gap": None, "target": "", "met": None}
+    return {"case": case, "peer": peer, "seconds": seconds, "ratio": ratio, "meaning": meaning} | (
+        gaps | more
+    )
+
+
+def against_numpy(quick: bool, balanced: bool, by: Callable[..., Floats]) -> Row:
     """Race on one bandit; the errors of both must have one law."""
     rounds, size, peer_size = QUICK if quick else FULL
     bandit, policy = bandit_and_policy()
     strategy = OnPolicy(sampling="balanced" if balanced else "random")
     outcome = race(
         partial(engine, bandit, policy, strategy, rounds, size, "draws"),
-        partial(baseline, bandit, policy, rounds, peer_size, balanced),
+        partial(by, bandit, policy, rounds, peer_size, balanced),
         3,
     )
     agreement = float(stats.ks_2samp(outcome.our_answer, outcome.their_answer).pvalue)
     ratio, least = outcome.ratio * size / peer_size, 200 if balanced else 20
-    return {
-        "case": f"A = 100, d = 5, n = {rounds:,}, " + ("fixed pulls" if balanced else "random"),
-        "peer": "numpy, one by one",
-        "seconds": outcome.ours / size,
-        "peer_seconds": outcome.theirs / peer_size,
-        "ratio": ratio,
-        "meaning": "times the experiments per second",
-        "gap": None,
-        "peer_gap": None,
-        "agreement": agreement,
-        "target": f">= {least}",
-        "met": bool(ratio >= least and agreement > ALPHA),
-    }
+    # The targets are set against what a user writes first.
+    judged = {"target": f">= {least}", "met": bool(ratio >= least and agreement > ALPHA)}
+    return row(
+        f"A = 100, d = 5, n = {rounds:,}, " + ("fixed pulls" if balanced else "random"),
+        "numpy, one by one" if by is baseline else "numpy, thrifty",
+        outcome.ours / size,
+        ratio,
+        "times the experiments per second",
+        peer_seconds=outcome.theirs / peer_size,
+        agreement=agreement,
+        **(judged if by is baseline else {}),
+    )
 
 
 def against_draws(quick: bool) -> Row:
@@ -117,22 +151,19 @@ def against_draws(quick: bool) -> Row:
     setting = (ball.bandit, ball.policy, strategy, rounds, size)
     outcome = race(partial(engine, *setting, "exact"), partial(drawn_rewards, *setting), 1)
     exact, drawn = outcome.our_answer, outcome.their_answer
-    difference = abs(exact.mean() - drawn.mean())
-    spread = np.sqrt((exact.var() + drawn.var()) / size)
-    ratio = float(drawn.var() / exact.var())
-    return {
-        "case": f"regret of SPEED, unit ball, n = {rounds:,}",
-        "peer": "drawn rewards",
-        "seconds": outcome.ours / size,
-        "peer_seconds": outcome.theirs / size,
-        "ratio": ratio,
-        "meaning": "times fewer replications for one standard error",
-        "gap": None,
-        "peer_gap": None,
-        "agreement": float(2 * stats.norm.sf(difference / spread)),
-        "target": ">= 100",
-        "met": bool(ratio >= 100 and difference / spread < stats.norm.isf(ALPHA / 2)),
-    }
+    score = (exact.mean() - drawn.mean()) / np.sqrt((exact.var() + drawn.var()) / size)
+    agreement, ratio = float(2 * stats.norm.sf(abs(score))), float(drawn.var() / exact.var())
+    return row(
+        f"regret of SPEED, unit ball, n = {rounds:,}",
+        "drawn rewards",
+        outcome.ours / size,
+        ratio,
+        "times fewer replications for one standard error",
+        peer_seconds=outcome.theirs / size,
+        agreement=agreement,
+        target=">= 100",
+        met=bool(ratio >= 100 and agreement > ALPHA),
+    )
 
 
 def throughput(quick: bool) -> Row:
@@ -144,28 +175,22 @@ def throughput(quick: bool) -> Row:
     )
     outcome = race(run, lambda: None, 1 if quick else 3)
     rate = size / outcome.ours
-    return {
-        "case": "SPEED with a design each, unit ball",
-        "peer": "replications per second",
-        "seconds": outcome.ours / size,
-        "peer_seconds": None,
-        "ratio": rate,
-        "meaning": "replications per second",
-        "gap": None,
-        "peer_gap": None,
-        "target": ">= 5000",
-        "met": bool(rate >= 5000),
-    }
+    return row(
+        "SPEED with a design each, unit ball",
+        "replications per second",
+        outcome.ours / size,
+        rate,
+        "replications per second",
+        target=">= 5000",
+        met=bool(rate >= 5000),
+    )
 
 
 def run(quick: bool) -> list[Row]:
     """Race the engine, weigh exact errors against drawn ones, count replications."""
-    return [
-        against_numpy(quick, balanced=False),
-        against_numpy(quick, balanced=True),
-        against_draws(quick),
-        throughput(quick),
-    ]
+    races = [(balanced, by) for by in (baseline, thrifty) for balanced in (False, True)]
+    rows = [against_numpy(quick, balanced, by) for balanced, by in races]
+    return [*rows, against_draws(quick), throughput(quick)]
 
 
 if __name__ == "__main__":
