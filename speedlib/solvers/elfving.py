@@ -49,6 +49,9 @@ WORKING_ACTIONS, WORKING_ENTRIES = 512, 8192
 #: Rounding error allowed for in a price, relative to the sum of the absolute values of its terms.
 PRICE_ROUNDING = float(np.finfo(float).eps)
 
+#: Rounding error of an entry of the direction, relative to the entry.
+DIRECTION_ROUNDING = float(np.finfo(float).eps) / 2
+
 #: Prices this close to the highest are computed again in twice the precision, but only so many.
 CLOSE, MOST_CLOSE = 0.999, 4096
 
@@ -286,7 +289,7 @@ def _certified(x: Floats, sigma: Floats, c: Floats, frame: Frame, found: Vertex)
         dual=y,
         norm=norm,
         lower=lower,
-        gap=abs(1 - lower / norm) + _doubt(x, sigma, frame, actions, missed, y) / norm,
+        gap=abs(1 - lower / norm) + _doubt(x, sigma, c, frame, actions, missed, y) / norm,
         residual=float(np.abs(missed / frame.scale).max() / np.abs(c / frame.scale).max()),
         pricings=found.pricings + 1,
         iterations=found.pivots,
@@ -337,17 +340,25 @@ def _refined(
 
 
 def _doubt(
-    x: Floats, sigma: Floats, frame: Frame, actions: Indices, missed: Floats, y: Floats
+    x: Floats,
+    sigma: Floats,
+    c: Floats,
+    frame: Frame,
+    actions: Indices,
+    missed: Floats,
+    y: Floats,
 ) -> float:
     """Return the most by which what the coefficients miss of c can change their norm.
 
-    Fewer than d actions miss what rounding made of c outside their span, and then which point of
-    the span c stands for depends on how distances are measured: leave a margin.
+    Fewer than d actions miss what rounding made of c outside their span. Then which point of the
+    span c stands for depends on how distances are measured, and each entry of c is known to a
+    rounding error only, be it missed or not: count that much for each, and leave a margin.
     """
     if actions.size == y.size or not missed.any():
         return abs(float(missed @ y))
     inverse = _inverse(x[actions] / frame.scale / sigma[actions, None])
-    return MARGIN * float((np.abs(missed / frame.scale) @ np.abs(inverse)).sum())
+    unknown = np.maximum(np.abs(missed), DIRECTION_ROUNDING * np.abs(c)) / frame.scale
+    return MARGIN * float((unknown @ np.abs(inverse)).sum())
 
 
 def _inverse(points: Floats) -> Floats:

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from speedlib.covariance import estimate_covariance
 from speedlib.designs import design_efficiency, optimal_design
 from speedlib.simulation import mse_curve
 from speedlib.solvers.batch import pe_designs
@@ -21,6 +22,7 @@ from speedlib.strategies import (
     PerArm,
     PlugIn,
     Uniform,
+    plugin,
 )
 from speedlib.trials import Setting, Strategy
 
@@ -120,6 +122,50 @@ def test_plug_in_strategies_share_exploration_and_estimation() -> None:
         play(trial, BALL.bandit, 4)
         learnt.append(trial.variances)
     assert all(np.array_equal(learnt[0], other) for other in learnt[1:])
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"covariance": "lstsq", "reweighted": True},
+        {"covariance": "psd", "reweighted": True},
+        {"covariance": "ridge", "ridge": 0.3},
+        {"covariance": "ridge", "ridge": 0.02, "reweighted": True},
+    ],
+)
+def test_plug_in_strategies_estimate_as_they_were_told(choices: dict) -> None:
+    """Their variances are those of `estimate_covariance` with the same choices, to the bit."""
+    strategy = SPEED(exploration="uniform", exploration_rounds=50, variance_floor=1e-3, **choices)
+    trial = begin(strategy, BALL.bandit, BALL.policy, 500, 3, replications=6)
+    (rewards,) = play(trial, BALL.bandit, 4)[:1]
+    arguments = {"method" if k == "covariance" else k: value for k, value in choices.items()}
+    estimate = estimate_covariance(rewards, BALL.bandit.features, **arguments)
+    assert np.array_equal(trial.variances, estimate.floored(1e-3))
+
+
+@pytest.mark.parametrize(
+    ("kind", "solver"),
+    [
+        (SPEED, "pe_designs"),
+        (AOptimal, "smooth_designs"),
+        (DOptimal, "smooth_designs"),
+        (GOptimal, "optimal_design"),
+    ],
+)
+def test_plug_in_strategies_solve_to_the_tolerance_they_were_given(
+    kind: type[PlugIn], solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, told = getattr(plugin, solver), []
+
+    def listening(*arguments: object, **options: object) -> object:
+        told.append(options["tolerance"])
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(plugin, solver, listening)
+    strategy = kind(exploration="uniform", exploration_rounds=40, covariance="psd", tolerance=3e-4)
+    trial = begin(strategy, space(), np.full(8, 1 / 8), 300, 1, replications=2)
+    play(trial, space(), 2)
+    assert set(told) == {3e-4}
 
 
 def test_tuned_exploration_finds_the_best_length() -> None:

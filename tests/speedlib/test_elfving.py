@@ -419,3 +419,39 @@ def test_the_input_is_left_alone():
 def test_bad_input_is_named(x, v, c, text):
     with pytest.raises(ValueError, match=text):
         elfving(x, v, c)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_certificates_allow_for_what_the_direction_is_known_to(seed):
+    """Two nearly parallel actions, c between them up to rounding: no way to move c back counts.
+
+    Which point of their plane c stands for depends on the units of the features. Whatever they
+    are, the gap reported covers the gap that exact arithmetic finds for it.
+    """
+    rng = np.random.default_rng([29599, seed])
+    d = 3 + seed % 4
+    x = rng.standard_normal(d) + 1e-6 * rng.standard_normal((2, d))
+    v = 10.0 ** rng.uniform(-5, 5, 2)
+    c = rng.dirichlet([1, 1]) @ x
+    solution = elfving(x, v, c)
+    rows = [[Fraction(t) for t in row] for row in x]
+    y = [Fraction(t) for t in solution.dual]
+    prices = [abs(float(sum(a * b for a, b in zip(row, y, strict=True)))) for row in rows]
+    top = (prices / np.sqrt(v)).max()
+    lower = float(sum(Fraction(a) * b for a, b in zip(c, y, strict=True))) / top
+    for units in (np.ones(d), np.abs(x).max(axis=0), np.exp(rng.standard_normal(d))):
+        norm = projected_norm(rows, v, [Fraction(t) for t in c], [Fraction(t) for t in units])
+        assert lower / norm >= 1 - solution.gap - 1e-15
+
+
+def projected_norm(rows, v, c, units):
+    """Norm of the coefficients of two actions that come closest to c in the given units."""
+    inner = [
+        [sum(a * b / u**2 for a, b, u in zip(one, other, units, strict=True)) for other in rows]
+        for one in rows
+    ]
+    goal = [sum(a * b / u**2 for a, b, u in zip(row, c, units, strict=True)) for row in rows]
+    determinant = inner[0][0] * inner[1][1] - inner[0][1] ** 2
+    first = (goal[0] * inner[1][1] - goal[1] * inner[0][1]) / determinant
+    second = (goal[1] * inner[0][0] - goal[0] * inner[0][1]) / determinant
+    return abs(float(first)) * np.sqrt(v[0]) + abs(float(second)) * np.sqrt(v[1])

@@ -73,21 +73,22 @@ def test_results_depend_on_the_seed_alone() -> None:
 def test_blocks_are_pooled_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mean and standard error of unequal blocks against those of all the numbers together."""
     rng = np.random.default_rng(11)
-    sizes = np.array([7, 7, 3])
+    sizes = np.array([35, 35, 15])
     errors = [rng.exponential(size=size) + k for k, size in enumerate(sizes)]
     flags = [rng.random(size) < 0.3 for size in sizes]
     blocks = iter([*zip(errors, flags, strict=True)] * 2)
     monkeypatch.setattr(simulation, "squared_errors", lambda *_: next(blocks))
     monkeypatch.setattr(simulation, "_block_sizes", lambda *_: sizes.tolist())
-    curves = curve(strategies=[Oracle()], replications=17)
+    curves = curve(strategies=[Oracle()], replications=85)
     everything = np.concatenate(errors)
+    # Dealt out in turn, whatever the blocks: 85 replications fill 32 groups unequally.
+    dealt = [everything[first::32] for first in range(32)]
     for n in range(2):
         assert curves.mse[0, n] == pytest.approx(everything.mean())
         assert curves.standard_error[0, n] == pytest.approx(stats.sem(everything))
         assert curves.inestimable[0, n] == pytest.approx(np.concatenate(flags).mean())
-        groups = curves.group_means[0, n] @ curves.group_sizes / 17
-        assert groups == pytest.approx(everything.mean())
-    assert curves.group_sizes.sum() == 17
+        assert curves.group_means[0, n] == pytest.approx([group.mean() for group in dealt])
+    assert curves.group_sizes.tolist() == [group.size for group in dealt]
 
 
 def test_replications_are_split_completely(monkeypatch: pytest.MonkeyPatch) -> None:
