@@ -138,15 +138,28 @@ def start(
         if iterate.gap < NEAR:
             break
         weights = iterate.weights * np.sqrt(np.maximum(iterate.sensitivity, 0.01))
-        iterate = iterate.moved(weights / weights.sum(), weights, 0.0)
+        closer = _moved_if_regular(iterate, weights / weights.sum(), weights, 0.0)
+        if closer is None:
+            break
+        iterate = closer
     slacks = np.maximum(1.0 - iterate.sensitivity, least_slack)
     return replace(iterate, slacks=slacks, mu=min(max(iterate.gap, 1e-15), 1.0) / weights.size)
+
+
+def _moved_if_regular(
+    iterate: Iterate, weights: Floats, slacks: Floats, mu: float
+) -> Iterate | None:
+    """Move, or return None where rounding leaves the information matrix no longer definite."""
+    try:
+        return iterate.moved(weights, slacks, mu)
+    except np.linalg.LinAlgError:
+        return None
 
 
 def newton_step(iterate: Iterate) -> Iterate:
     """One primal-dual step with a line search on F + sum of w - mu * sum of log w.
 
-    Costs O(m^2 (m + r)).
+    Where rounding allows no step, the iterate stays as it is. Costs O(m^2 (m + r)).
     """
     w, s, q = iterate.weights, iterate.slacks, iterate.sensitivity
     on_path = iterate.gap <= OFF_PATH * w.size * iterate.mu
@@ -159,18 +172,19 @@ def newton_step(iterate: Iterate) -> Iterate:
     relative = cho_solve(cho_factor(system, check_finite=False), descent, check_finite=False)
     slope = float(relative @ descent)
 
-    length = min(1.0, TO_BOUNDARY / max(float(-relative.min()), 1e-300))
+    longest = min(1.0, TO_BOUNDARY / max(float(-relative.min()), 1e-300))
     barrier = iterate.loss + iterate.total - mu * float(np.log(w).sum())
     step_s = mu / w - s * (1.0 + relative)
     length_s = min(1.0, TO_BOUNDARY / max(float((-step_s / s).max()), 1e-300))
     slacks = s + length_s * step_s
-    for _ in range(30):
+    best = iterate
+    for length in longest * 0.4 ** np.arange(30):
         weights = w * (1.0 + length * relative)
-        moved = iterate.moved(
-            weights, np.clip(slacks, 0.01 * mu / weights, 100.0 * mu / weights), mu
-        )
+        within = np.clip(slacks, 0.01 * mu / weights, 100.0 * mu / weights)
+        if (moved := _moved_if_regular(iterate, weights, within, mu)) is None:
+            continue
+        best = moved
         reached = moved.loss + moved.total - mu * float(np.log(weights).sum())
         if reached <= barrier - 1e-4 * length * slope + 1e-12:
             break
-        length *= 0.4
-    return moved
+    return best
