@@ -19,7 +19,7 @@ from speedbook.agreement import ledger_agreements
 from speedbook.cache import Cache, Run, run_key, shared_key
 from speedbook.claims import Registry, load_registry
 from speedbook.execution import Finished, Job, execute_all, kernel_environment
-from speedbook.ledger import LEDGER, built_ledger, derive_ledger, ledger_text
+from speedbook.ledger import LEDGER, built_ledger, derive_ledger, ledger_text, shelf_problems
 from speedbook.lint import output_problems, seed_problems, source_problems, usage_problems
 from speedbook.notebooks import (
     evidence,
@@ -132,11 +132,13 @@ def _pages(toc: Any) -> Iterator[str]:
 
 def _read_sources(root: Path, registry: Registry) -> Notebooks:
     sources = {name: read_notebook(root / name) for name in notebooks_of_book(root)}
-    _stop_for(
+    faults = [
         f"{name}: {problem}"
         for name, notebook in sources.items()
         for problem in source_problems(notebook) or _page_faults(name, notebook, registry)
-    )
+    ]
+    if problems := shelf_problems(registry, sources) + faults:
+        raise BuildError("\n".join(problems))
     return sources
 
 
@@ -144,11 +146,6 @@ def _page_faults(name: str, notebook: NotebookNode, registry: Registry) -> list[
     """Say what is wrong with a notebook that could be run, but not be a page of the book."""
     faults = page_problems(notebook) + prose_problems(name, notebook) + usage_problems(notebook)
     return faults + (seed_problems(notebook) if registry.of_notebook(name) else [])
-
-
-def _stop_for(problems: Iterator[str]) -> None:
-    if found := list(problems):
-        raise BuildError("\n".join(found))
 
 
 def _execute(

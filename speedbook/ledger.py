@@ -8,12 +8,13 @@ they ran, at which commit, with which packages and data.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from speedbook.cards import card_text, rounded_record
 from speedbook.claims import Claim, Registry
+from speedbook.notebooks import claim_records
 from speedbook.rules import Verdict
 
 if TYPE_CHECKING:
@@ -55,35 +56,45 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
         claim is recorded twice or by another notebook, or a card shows a verdict that the rule no
         longer gives.
     """
-    problems: list[str] = []
+    problems = shelf_problems(registry, notebooks)
     records: dict[str, dict[str, Any]] = {}
     for name, notebook in notebooks.items():
-        if name.startswith(CLAIM_PAGES) and not registry.of_notebook(name):
-            problems.append(f"{name}: no claim of book/claims.yml names this notebook")
-        for entry, text in _records(notebook):
+        for entry, text in (record for cell in notebook.cells for record in claim_records(cell)):
             fault = _record_fault(registry, name, entry, text, records)
             if fault:
                 problems.append(f"{name}: {fault}")
             else:
                 records[entry["id"]] = entry
     for claim in registry.claims:
-        if claim.notebook not in notebooks:
-            problems.append(f"claim {claim.id}: {claim.notebook} is not a notebook of the book")
-        elif claim.rule is not None and claim.id not in records:
+        missing = claim.rule is not None and claim.id not in records
+        if missing and claim.notebook in notebooks:
             problems.append(f"claim {claim.id}: {claim.notebook} holds no valid record of it")
     if problems:
         raise LedgerError(problems)
     return {"claims": {claim.id: _row(claim, records.get(claim.id)) for claim in registry.claims}}
 
 
-def _records(notebook: NotebookNode) -> list[tuple[dict[str, Any], str]]:
-    """Return each record of a notebook with the text that its card shows."""
-    return [
-        (output.metadata["speedbook"]["claim"], output.data["text/plain"])
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if "claim" in output.get("metadata", {}).get("speedbook", {})
+def shelf_problems(registry: Registry, names: Collection[str]) -> list[str]:
+    """Say which claims have no notebook, and which notebooks of claims have no claim.
+
+    Parameters
+    ----------
+    registry : Registry
+        The claims.
+    names : collection of str
+        The notebooks of the book; they need not have run.
+    """
+    without_claim = [
+        f"{name}: no claim of book/claims.yml names this notebook"
+        for name in names
+        if name.startswith(CLAIM_PAGES) and not registry.of_notebook(name)
     ]
+    without_notebook = [
+        f"claim {claim.id}: {claim.notebook} is not a notebook of the book"
+        for claim in registry.claims
+        if claim.notebook not in names
+    ]
+    return without_claim + without_notebook
 
 
 def _record_fault(

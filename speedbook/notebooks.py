@@ -124,6 +124,15 @@ def cell_name(notebook: NotebookNode, cell: NotebookNode) -> str:
     return f"cell {place} ({lines[0][:60]})" if lines else f"cell {place}"
 
 
+def claim_records(cell: NotebookNode) -> list[tuple[dict[str, Any], str]]:
+    """Return each record of a claim that a cell shows, with the text of its card."""
+    return [
+        (output.metadata["speedbook"]["claim"], output.data["text/plain"])
+        for output in cell.get("outputs", [])
+        if "claim" in output.get("metadata", {}).get("speedbook", {})
+    ]
+
+
 def parameters_cells(notebook: NotebookNode) -> list[NotebookNode]:
     """Return the code cells tagged ``parameters``; the contract wants exactly one."""
     return [c for c in code_cells(notebook) if "parameters" in c.metadata.get("tags", [])]

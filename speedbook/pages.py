@@ -22,8 +22,9 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 
-from speedbook.notebooks import RUN_TIME, code_cells, notebook_parameters
+from speedbook.notebooks import RUN_TIME, claim_records, code_cells, notebook_parameters
 from speedbook.parameters import Parameter, Value
 from speedbook.values import as_argument
 
@@ -34,6 +35,9 @@ BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 TIMES = re.compile(r"\*(?:Reading|Running)\*", re.I)
 #: Cells that hold parameters: the notebook's own, and those that papermill puts in.
 HIDDEN = frozenset({"parameters", "injected-parameters"})
+
+#: Where the book explains reruns.
+RERUN = "See {doc}`how to run a page again </book/rerun>`."
 
 WORDS_A_MINUTE = 200
 #: A displayed formula, a figure or a table takes as long as so many words.
@@ -104,10 +108,22 @@ def as_page(notebook: NotebookNode, name: str, claims: Sequence[str]) -> Noteboo
         for text in _paragraphs(page.cells[0])
     ]
     page.cells[0].source = "\n\n".join(texts)
+    page.cells = [shown for cell in page.cells for shown in (*_targets(cell), cell)]
     for cell in code_cells(page):
         if HIDDEN & set(cell.metadata.get("tags", [])):
             cell.metadata.tags.append("remove-cell")
     return page
+
+
+def card_anchor(claim: str) -> str:
+    """Return the name of the place of a claim's card, as links give it."""
+    return f"card-{claim.lower()}"
+
+
+def _targets(cell: NotebookNode) -> list[NotebookNode]:
+    """Return a target for each card that a cell shows, to stand before it."""
+    names = [card_anchor(entry["id"]) for entry, _ in claim_records(cell)]
+    return [new_markdown_cell(f"({name})=", id=name) for name in names]  # type: ignore[no-untyped-call]
 
 
 def _box(front: Front, notebook: NotebookNode, name: str, claims: Sequence[str]) -> str:
@@ -118,7 +134,7 @@ def _box(front: Front, notebook: NotebookNode, name: str, claims: Sequence[str])
         "You need": front.need,
         "Verdicts": "\n".join(f"- {{claim-badge}}`{c}` {{ledger}}`{c}.title`" for c in claims),
         "Time": time_text(notebook),
-        "Run it again": f"```bash\n{rerun_command(name, parameters)}\n```",
+        "Run it again": f"```bash\n{rerun_command(name, parameters)}\n```\n{RERUN}",
     }
     listed = "\n\n".join(f"{term}\n: {_indented(text)}" for term, text in terms.items() if text)
     count = counted(len(parameters), "parameter")

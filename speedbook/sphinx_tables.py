@@ -15,7 +15,7 @@ from speedbook.agreement import agreement_text
 from speedbook.cards import rounded_record
 from speedbook.ledger import LEDGER
 from speedbook.notebooks import notebook_parameters, read_notebook
-from speedbook.pages import counted, duration
+from speedbook.pages import card_anchor, counted, duration
 from speedbook.rules import Verdict
 
 if TYPE_CHECKING:
@@ -88,20 +88,22 @@ class LedgerTable(SphinxDirective):
         verdict = Verdict(row["verdict"])
         cells: list[Content] = [
             [badge(verdict, verdict_text(verdict))],
-            [self._link(row), nodes.Text(" "), _muted(f"{row['place']} · {claim}")],
+            [self._link(claim, row), nodes.Text(" "), _muted(f"{row['place']} · {claim}")],
             _found(row),
             [nodes.Text(row["rule"])] if row["rule"] else [],
             _run(row),
         ]
         return nodes.row("", *map(entry, cells), ids=[name])
 
-    def _link(self, row: dict[str, Any]) -> nodes.Node:
+    def _link(self, claim: str, row: dict[str, Any]) -> nodes.Node:
+        """Lead to the card of a claim, or to the page where there is none."""
+        page, card = "/" + row["notebook"].removesuffix(".ipynb"), card_anchor(claim)
         return addnodes.pending_xref(
             "",
             nodes.inline("", row["title"]),
             refdomain="std",
-            reftype="doc",
-            reftarget="/" + row["notebook"].removesuffix(".ipynb"),
+            reftype="ref" if "estimate" in row else "doc",
+            reftarget=card if "estimate" in row else page,
             refexplicit=True,
             refwarn=True,
             refdoc=self.env.docname,

@@ -140,7 +140,10 @@ def test_a_claim_and_its_row_lead_to_each_other(visit: Any) -> None:
     row, other = page.locator("#claim-prop-1"), page.locator("#claim-unbiased")
     assert row.evaluate(ground) != other.evaluate(ground), "the row that was meant stands out"
     row.get_by_role("link").click()
-    page.wait_for_url(f"**/{CLAIM}")
+    page.wait_for_url(f"**/{CLAIM}#card-prop-1")
+    card = page.locator(".claim-card").first
+    assert "Proposition 1" in card.inner_text()
+    assert page.evaluate("(box) => box.getBoundingClientRect().top", card.element_handle()) < 200
 
 
 def test_the_ledger_tells_of_its_build_and_comes_as_data(visit: Any, site: Any) -> None:

@@ -74,7 +74,8 @@ class TinyBook(SimpleNamespace):
         self.write("book/claims.yml", yaml.safe_dump({"claims": list(claims)}))
 
     def toc(self, *pages: str) -> None:
-        chapters = [{"file": page} for page in pages]
+        # Every notebook's page leads to the one on reruns.
+        chapters = [{"file": page} for page in (*pages, "book/rerun")]
         toc = {"format": "jb-book", "root": "book/index", "chapters": chapters}
         self.write("_toc.yml", yaml.safe_dump(toc))
 
@@ -94,6 +95,7 @@ def make(folder: Path) -> TinyBook:
     book.toc("notebooks/figures/fig", "notebooks/claims/prop-1", "book/ledger")
     book.write("book/index.md", INDEX)
     book.write("book/ledger.md", "# Ledger\n\n```{ledger-table}\n```\n")
+    book.write("book/rerun.md", "# Reruns\n\nHow.\n")
     book.write("book/_static/style.css", "p { color: black; }\n")
     book.write("speedlib/__init__.py", "ANSWER = 1\n")
     book.write("data/set.csv", "a,b\n1,2\n")

@@ -266,6 +266,15 @@ def test_what_breaks_the_contract_fails_the_build(tiny_book, kernels, kind, faul
     assert fault in build(code=3)
 
 
+@pytest.mark.parametrize("kind", ["claim without notebook", "notebook without claim"])
+def test_a_registry_that_does_not_fit_the_shelf_stops_before_anything_runs(
+    tiny_book, kernels, kind
+):
+    change(tiny_book, kind)
+    build(code=3)
+    assert kernels.ran == []
+
+
 def test_outputs_that_break_the_contract_fail_the_build(tiny_book, kernels):
     kernels.text = "saved /home/me/f.png\n"
     said = build(code=3)
@@ -378,7 +387,7 @@ def test_the_whole_path(built_book):
     table = re.search(r'<table class="ledger-table.*?</table>', pages["book/ledger"], re.S)[0]
     for part in (
         'id="claim-prop-1"',
-        'href="../notebooks/claims/prop-1.html"',
+        'href="../notebooks/claims/prop-1.html#card-prop-1"',
         '<span class="verdict verdict-supported">✓ supported</span>',
         ">[0.990, 1.010]<",
         "equal to 1 ± 0.1",

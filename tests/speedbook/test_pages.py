@@ -78,6 +78,7 @@ def test_the_box_stands_for_the_paragraph():
         "Verdicts\n: - {claim-badge}`prop-1` {ledger}`prop-1.title`\n  - {claim-badge}`unbiased`",
         "Time\n: about 1 minute to read.\n",
         ".venv/bin/speedbook rerun b -p n=6\n",
+        "See {doc}`how to run a page again </book/rerun>`.",
         "1 parameter: ",
     ):
         assert part in box
@@ -92,6 +93,15 @@ def test_cells_of_parameters_are_not_shown():
     injected = new_code_cell("n = 4", metadata={"tags": ["injected-parameters"]})
     cells = code_cells(as_page(page(injected, new_code_cell("n")), "b.ipynb", []))
     assert ["remove-cell" in cell.metadata.get("tags", []) for cell in cells] == [True, True, False]
+
+
+def test_a_place_to_link_to_stands_before_each_card():
+    mark = {"speedbook": {"claim": {"id": "Prop-1"}}}
+    output = new_output("display_data", {"text/plain": "card"}, metadata=mark)
+    cell = new_code_cell("record()", outputs=[output])
+    before, shown = as_page(page(cell), "b.ipynb", ["Prop-1"]).cells[-2:]
+    assert (before.cell_type, before.source) == ("markdown", "(card-prop-1)=")
+    assert shown.source == "record()"
 
 
 # Times
