@@ -26,7 +26,7 @@ LOCK = "requirements.txt"
 #: Modules of the press, which no notebook imports. All others count as evidence, so that a new one
 #: is never forgotten.
 PRESS = frozenset(
-    "__main__ agreement build cache cli execution ledger lint manifest notebooks offline "
+    "__main__ agreement build cache cli data execution ledger lint manifest notebooks offline "
     "pages parameters pictures press progress prose provenance render rerun results runs "
     "shelf sphinx_ext sphinx_tables usage values verify".split()
 )

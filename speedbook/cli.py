@@ -18,14 +18,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(data, name="data", help="List the data sets, fetch one, or check their files.")
 
 
 @app.callback()
 def main() -> None:
     """Build the book from its notebooks, and run them again.
 
-    Exit codes: 0 all is well, 1 a verdict or a repeated result differs, 2 wrong usage (nothing
-    ran), 3 a notebook or the press failed, 130 interrupted.
+    Exit codes: 0 all is well, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
+    (nothing ran), 3 a notebook, the press or a download failed, 130 interrupted.
     """
 
 
@@ -159,6 +161,50 @@ def verify(
         print("Interrupted: nothing was stored.", file=sys.stderr)
         code = INTERRUPTED
     raise typer.Exit(code)
+
+
+@data.command("list")
+def data_list() -> None:
+    """Say what the data sets are, under which terms, and where their files are."""
+    from speedbook.data import list_datasets
+    from speedbook.progress import Reporter
+
+    raise typer.Exit(list_datasets(Reporter()))
+
+
+@data.command("fetch")
+def data_fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `speedbook data list` says it.")],
+    agree: Annotated[
+        bool, typer.Option("--agree", help="You know the terms and agree: do not ask.")
+    ] = False,
+) -> None:
+    """Show the terms of a data set and, if you agree, fetch it into your cache."""
+    from speedbook.data import fetch_dataset
+    from speedbook.progress import Reporter
+
+    def ask() -> bool:
+        return agree or (sys.stdin.isatty() and typer.confirm("Do you agree to these terms?"))
+
+    try:
+        code = fetch_dataset(name, ask, Reporter())
+    except (KeyboardInterrupt, typer.Abort):
+        print("Interrupted: nothing was fetched.", file=sys.stderr)
+        code = INTERRUPTED
+    raise typer.Exit(code)
+
+
+@data.command("check")
+def data_check(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="By default, all at hand.")
+    ] = None,
+) -> None:
+    """Compare the files of the data sets with their SHA-256."""
+    from speedbook.data import check_datasets
+    from speedbook.progress import Reporter
+
+    raise typer.Exit(check_datasets(names or (), Reporter()))
 
 
 def _parameter_help(notebook: str) -> int:

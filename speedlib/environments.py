@@ -7,23 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.bandit import LinearBandit, quadratic_form
+from speedlib.bandit import LinearBandit
 from speedlib.checks import (
     Floats,
-    check_choice,
     check_count,
-    check_features,
     check_finite,
     check_policy,
     check_variances,
-    check_vector,
     frozen,
 )
-from speedlib.estimators import column_scale
-from speedlib.psd import fit_psd
+from speedlib.fitting import PREPROCESSINGS, Fit, fit_model, prepare_table
 
-#: Ways to prepare a table of features; see `prepare_table`.
-PREPROCESSINGS = ("raw", "scale", "centre")
+__all__ = [
+    "PREPROCESSINGS",
+    "Environment",
+    "Fit",
+    "fit_environment",
+    "fit_model",
+    "one_hot",
+    "prepare_table",
+    "threshold_policy",
+    "unit_ball",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,142 +123,6 @@ def one_hot(policy: ArrayLike, variances: ArrayLike, *, noise: str = "gaussian")
         np.eye(variances.size), np.zeros(variances.size), Sigma=np.diag(variances), noise=noise
     )
     return Environment("one-hot", bandit, policy)
-
-
-def prepare_table(
-    X: ArrayLike, y: ArrayLike, preprocessing: str = "scale"
-) -> tuple[Floats, Floats]:
-    """Prepare a table of features and targets for a linear model without an intercept.
-
-    Parameters
-    ----------
-    X : array, shape (N, d)
-    y : array, shape (N,)
-    preprocessing : {"raw", "scale", "centre"}
-        ``"raw"``: as it is; ``"scale"``: each feature divided by its standard deviation;
-        ``"centre"``: features and target centred, then features scaled.
-
-    Returns
-    -------
-    X : array, shape (N, d)
-    y : array, shape (N,)
-
-    Raises
-    ------
-    ValueError
-        If a feature is constant (it cannot be scaled) or entries are not finite.
-    """
-    check_choice("preprocessing", preprocessing, PREPROCESSINGS)
-    X = check_features(X, "X")
-    target = check_vector("y", y, len(X))
-    if preprocessing == "raw":
-        return X, target
-    spread = X.std(axis=0)
-    constant = np.flatnonzero(spread <= 1e-12 * np.abs(X).max(axis=0))
-    if constant.size:
-        raise ValueError(f"X: column {constant[0]} is constant and cannot be scaled; leave it out")
-    if preprocessing == "centre":
-        X, target = X - X.mean(axis=0), target - target.mean()
-    return X / spread, target
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A linear heteroscedastic model fitted to a table.
-
-    Parameters
-    ----------
-    theta : array, shape (d,)
-    Sigma : array, shape (d, d)
-    variances : array, shape (N,)
-        Fitted variances of the rows.
-    residual_variance : float
-        Mean squared residual, to be compared with the mean of `variances`.
-    iterations : int
-        Rounds of the alternation.
-    """
-
-    theta: Floats
-    Sigma: Floats
-    variances: Floats
-    residual_variance: float
-    iterations: int
-
-
-def fit_model(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    variance_floor: float = 0.05,
-    tolerance: float = 1e-6,
-    max_iterations: int = 100,
-) -> Fit:
-    r"""Fit means and variances by alternating weighted least squares with a PSD regression.
-
-    .. math:: \theta \leftarrow \arg\min_\theta \sum_i \frac{(y_i - x_i^\top\theta)^2}{\sigma_i^2},
-              \qquad
-              \Sigma \leftarrow \arg\min_{S\succeq0} \sum_i
-              \bigl[x_i^\top S x_i - (y_i - x_i^\top\theta)^2\bigr]^2,
-
-    starting from ordinary least squares. The positive semidefinite constraint belongs to the
-    regression: to clip the eigenvalues of an unconstrained fit instead inflates the variances
-    many-fold.
-
-    Parameters
-    ----------
-    X : array, shape (N, d)
-    y : array, shape (N,)
-    variance_floor : float
-        A multiple of the mean squared residual that the fitted variances are raised to, between 0
-        and 1. It is added as a multiple of the inverse second moment of the features, so that the
-        variances stay quadratic in the features: no row falls below about this share, on average.
-    tolerance : float
-        Relative change of theta at which the alternation ends.
-    max_iterations : int
-
-    Returns
-    -------
-    Fit
-
-    Notes
-    -----
-    The paper fits "a weighted least square estimate" of both without saying how (file expt.tex).
-    """
-    X = check_features(X, "X")
-    y = check_vector("y", y, len(X))
-    if len(X) <= X.shape[1]:
-        raise ValueError(f"X: a fit needs more rows than columns; got shape {X.shape}")
-    if not 0 < variance_floor < 1:
-        raise ValueError(f"variance_floor: must lie between 0 and 1; got {variance_floor}")
-    scale = column_scale(X)
-    variances = np.ones(len(X))
-    theta, Sigma = np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
-    iterations = 0
-    for _ in range(check_count("max_iterations", max_iterations, 1)):
-        iterations += 1
-        # Rows of variance 0 are fitted exactly, or hold no feature: their weight is immaterial.
-        old, sigma = theta, np.sqrt(np.where(variances > 0, variances, 1.0))
-        rows = X / scale / sigma[:, None]
-        theta = np.asarray(np.linalg.lstsq(rows, y / sigma, rcond=None)[0]) / scale
-        squares = (y - X @ theta) ** 2
-        Sigma = _fit_sigma(X, squares, variance_floor, Sigma)
-        variances = quadratic_form(X, Sigma)
-        if np.linalg.norm(theta - old) <= tolerance * np.linalg.norm(theta):
-            break
-    return Fit(theta, Sigma, variances, float(squares.mean()), iterations)
-
-
-def _fit_sigma(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
-    """Regress squared residuals on quadratic forms: a floor, plus a PSD part to be found."""
-    n, d = X.shape
-    # x^T M^- x averages d over the rows when M is their second moment.
-    scale = column_scale(X)
-    inverse = np.linalg.pinv((X / scale).T @ (X / scale) / n, rcond=1e-12, hermitian=True)
-    base = inverse / np.outer(scale, scale) * (floor * squares.mean() / d)
-    root = np.full((1, n), 1.0 / np.sqrt(n))
-    target = (squares - quadratic_form(X, base))[None, :]
-    free, _ = fit_psd(X[None], root, target, start=(start - base)[None])
-    return np.asarray(base + free[0])
 
 
 def threshold_policy(variances: ArrayLike, n_low: int, low_probability: float) -> Floats:

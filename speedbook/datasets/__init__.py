@@ -2,7 +2,8 @@
 
 ``load("red-wine")`` returns a data frame and ``info("red-wine")`` says what is in it. A file is
 looked for at an explicit path, in ``$SPEEDLIB_DATA_DIR``, in ``data/`` and in the user's cache, in
-this order. Nothing is ever downloaded here.
+this order. Nothing is downloaded but by ``fetch(info("air-quality"))``, or on the command line by
+``speedbook data fetch air-quality``, which shows the terms first.
 """
 
 from __future__ import annotations
@@ -10,16 +11,26 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from speedbook.datasets.dataset import Dataset
+from speedbook.datasets.air_quality import AIR_QUALITY
+from speedbook.datasets.dataset import Dataset, Download
+from speedbook.datasets.download import fetch
 from speedbook.datasets.files import DatasetError, locate, read_checked
+from speedbook.datasets.movielens import LATEST_SMALL, MOVIELENS_1M
 from speedbook.datasets.red_wine import RED_WINE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Dataset", "DatasetError", "info", "load"]
+__all__ = ["Dataset", "DatasetError", "Download", "catalogue", "fetch", "info", "load"]
 
-_CATALOGUE = {dataset.name: dataset for dataset in (RED_WINE,)}
+_CATALOGUE = {
+    dataset.name: dataset for dataset in (RED_WINE, LATEST_SMALL, MOVIELENS_1M, AIR_QUALITY)
+}
+
+
+def catalogue() -> tuple[Dataset, ...]:
+    """Return the descriptions of all data sets."""
+    return tuple(_CATALOGUE.values())
 
 
 def info(name: str) -> Dataset:

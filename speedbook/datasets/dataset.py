@@ -11,6 +11,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Download:
+    """Where a file comes from that is not in ``data/``: an archive with the file inside.
+
+    Attributes
+    ----------
+    url : str
+        Address of a zip archive.
+    sha256 : str
+        SHA-256 of the archive.
+    member : str
+        Name of the file inside.
+    member_sha256 : str
+        SHA-256 of the file.
+    terms : str
+        What the user agrees to by fetching it.
+    """
+
+    url: str
+    sha256: str
+    member: str
+    member_sha256: str
+    terms: str
+
+
+@dataclass(frozen=True)
 class Dataset:
     """A data set: one file, what is in it and how it is read.
 
@@ -19,7 +44,7 @@ class Dataset:
     name, title : str
         Short name, as in ``load(name)``, and title.
     file : str
-        Name of the file, under which its SHA-256 is in ``data/SHA256SUMS``.
+        Name of the file. If it is in ``data/``, its SHA-256 is in ``data/SHA256SUMS``.
     columns : mapping of str to str
         For each column of the data frame its meaning and unit.
     target : str
@@ -30,6 +55,8 @@ class Dataset:
         How to get the file when it is missing or damaged.
     parse : callable
         Turns the content of the file, already checked, into the data frame.
+    download : Download, optional
+        For a file that is not in ``data/``: where the user may fetch it.
     """
 
     name: str
@@ -42,3 +69,4 @@ class Dataset:
     citation: str
     remedy: str
     parse: Callable[[bytes], pd.DataFrame] = field(repr=False)
+    download: Download | None = None

@@ -10,7 +10,7 @@ from platformdirs import user_cache_path
 
 from speedbook.datasets.dataset import Dataset
 
-#: The embedded files, and the one list of what SHA-256 each file must have.
+#: The embedded files, and the list of what SHA-256 each of them must have.
 DATA_FOLDER = Path(__file__).resolve().parents[2] / "data"
 SUMS = DATA_FOLDER / "SHA256SUMS"
 
@@ -25,16 +25,34 @@ class DatasetError(Exception):
     """
 
 
-def expected_sha256(file: str) -> str:
-    """Return the SHA-256 that a file must have."""
+def expected_sha256(dataset: Dataset) -> str:
+    """Return the SHA-256 that the file of a data set must have."""
+    if dataset.download is not None:
+        return dataset.download.member_sha256
+    return embedded_sha256(dataset.file)
+
+
+def embedded_sha256(file: str) -> str:
+    """Return the SHA-256 that a file in ``data/`` must have."""
     lines = SUMS.read_text(encoding="utf-8").splitlines()
     return next(digest for digest, name in map(str.split, lines) if name == file)
+
+
+def cache_folder() -> Path:
+    """Return the folder that fetched files are kept in."""
+    return user_cache_path("speed-companion")
 
 
 def folders() -> list[Path]:
     """Return the folders where files are looked for, in this order."""
     named = os.environ.get(VARIABLE)
-    return [*([Path(named)] if named else []), DATA_FOLDER, user_cache_path("speed-companion")]
+    return [*([Path(named)] if named else []), DATA_FOLDER, cache_folder()]
+
+
+def find(dataset: Dataset) -> Path | None:
+    """Return where the file of a data set is, or None."""
+    candidates = (folder / dataset.file for folder in folders())
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def locate(dataset: Dataset, path: str | os.PathLike[str] | None = None) -> Path:
@@ -79,7 +97,7 @@ def read_checked(dataset: Dataset, path: Path) -> bytes:
         content = path.read_bytes()
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
-    expected, found = expected_sha256(dataset.file), hashlib.sha256(content).hexdigest()
+    expected, found = expected_sha256(dataset), hashlib.sha256(content).hexdigest()
     if found != expected:
         raise DatasetError(
             f"{path} is not the expected {dataset.file}, and was not read any further"

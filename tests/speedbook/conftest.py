@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -113,3 +114,13 @@ def make_tiny_book() -> Callable[[Path], TinyBook]:
 @pytest.fixture
 def tiny_book(tmp_path: Path) -> TinyBook:
     return make(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def real_air_quality() -> Path:
+    """Return the file of Air Quality, which the repository may not hold, where it is at hand."""
+    folder = os.environ.get("SPEEDLIB_DATA_DIR")
+    path = Path(folder or ".") / "AirQualityUCI.csv"
+    if folder is None or not path.is_file():
+        pytest.skip("AirQualityUCI.csv is not in SPEEDLIB_DATA_DIR: not tested on the real file")
+    return path

@@ -1,0 +1,148 @@
+"""Low-rank factorisation of a matrix of which only some entries are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from speedlib.checks import Counts, Floats, check_count, check_rng, check_vector
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    r"""Factors of a partly known matrix, :math:`v_{rc} \approx \langle u_r, w_c \rangle`.
+
+    Parameters
+    ----------
+    left : array, shape (R, k)
+        A row for each row of the matrix; zero where nothing is known of it.
+    right : array, shape (C, k)
+        A row for each column of the matrix, likewise. Factors are determined up to a rotation: here
+        the columns of `right` are orthogonal, the longest first, the largest entry of each
+        positive.
+    residuals : array, shape (N,)
+        Known entries less what the factors say.
+    objective : float
+        What was minimised: see `factorise`.
+    iterations : int
+        Rounds of the alternation.
+    """
+
+    left: Floats
+    right: Floats
+    residuals: Floats
+    objective: float
+    iterations: int
+
+
+def factorise(
+    rows: ArrayLike,
+    columns: ArrayLike,
+    values: ArrayLike,
+    rank: int,
+    *,
+    ridge: float = 0.1,
+    tolerance: float = 1e-5,
+    max_iterations: int = 500,
+    rng: np.random.Generator | int = 0,
+) -> Factors:
+    r"""Factorise a matrix of which N entries are known, by alternating ridge regressions.
+
+    .. math:: \min_{U, W} \sum_{(r, c)\ \text{known}} \bigl[(v_{rc} - u_r^\top w_c)^2
+              + \lambda\,(\|u_r\|^2 + \|w_c\|^2)\bigr]
+
+    Parameters
+    ----------
+    rows, columns : array of int, shape (N,)
+        Where the known entries stand, counted from 0; no place twice.
+    values : array, shape (N,)
+        The known entries.
+    rank : int
+        Number of factors k.
+    ridge : float
+        The penalty :math:`\lambda`, positive, in the unit of `values`: without it a row of fewer
+        known entries than factors would have arbitrary ones.
+    tolerance : float
+        Relative fall of the objective below which the alternation ends.
+    max_iterations : int
+    rng : numpy.random.Generator or int
+        Source of the factors to begin with.
+
+    Returns
+    -------
+    Factors
+
+    Raises
+    ------
+    ValueError
+        If the arrays differ in length or do not say where the entries stand, a place is named
+        twice, or the penalty is not positive.
+
+    Notes
+    -----
+    Each half of a round solves R, or C, regressions with k unknowns: a round costs
+    :math:`O(Nk^2 + (R + C)k^3)`. The penalty of a row grows with its known entries, as Zhou,
+    Wilkinson, Schreiber and Pan (2008, AAIM, LNCS 5034) proposed for ratings of films. The problem
+    is not convex, and where the alternation ends may depend on where it begins. When the whole
+    matrix is known, the product of the best factors is its singular value decomposition, cut at
+    rank k, with singular values lowered by :math:`\lambda\sqrt{RC}`.
+    """
+    rank = check_count("rank", rank, 1)
+    values = check_vector("values", values, np.size(values))
+    at_rows = _places("rows", rows, values.size)
+    at_columns = _places("columns", columns, values.size)
+    if not ridge > 0:
+        raise ValueError(f"ridge: must be positive; got {ridge}")
+    known = sparse.csr_array((np.ones(values.size), (at_rows, at_columns)))
+    if known.nnz < values.size:
+        raise ValueError("rows, columns: a place is named twice; each entry may be known once")
+    matrix = sparse.csr_array((values, (at_rows, at_columns)))
+    right = check_rng(rng).standard_normal((known.shape[1], rank)) / np.sqrt(rank)
+    known_across, matrix_across = known.T.tocsr(), matrix.T.tocsr()
+    objective, iterations = np.inf, 0
+    for _ in range(check_count("max_iterations", max_iterations, 1)):
+        iterations += 1
+        left = _regressions(known, matrix, right, ridge)
+        right = _regressions(known_across, matrix_across, left, ridge)
+        pairs = left[at_rows], right[at_columns]
+        residuals = values - np.einsum("nk,nk->n", *pairs)
+        penalty = sum(float(np.einsum("nk,nk->", part, part)) for part in pairs)
+        old, objective = objective, float(residuals @ residuals) + ridge * penalty
+        if old - objective <= tolerance * objective:
+            break
+    turn = _main_axes(right)
+    return Factors(left @ turn, right @ turn, residuals, objective, iterations)
+
+
+def _places(name: str, at: ArrayLike, size: int) -> Counts:
+    found = np.asarray(at)
+    if found.shape != (size,) or found.dtype.kind not in "iu" or np.any(found < 0):
+        raise ValueError(f"{name}: must hold {size} whole numbers from 0, one for each value")
+    return np.asarray(found, dtype=np.int64)
+
+
+def _regressions(
+    known: sparse.csr_array, matrix: sparse.csr_array, other: Floats, ridge: float
+) -> Floats:
+    """Regress each row of the matrix on the factors of the columns that are known in it."""
+    rank = other.shape[1]
+    first, second = np.triu_indices(rank)
+    grams = np.empty((known.shape[0], rank, rank))
+    grams[:, first, second] = known @ (other[:, first] * other[:, second])
+    grams[:, second, first] = grams[:, first, second]
+    # A row of which nothing is known gets zeros, whatever the penalty.
+    entries = np.maximum(np.diff(known.indptr), 1)
+    grams += ridge * entries[:, None, None] * np.eye(rank)
+    return np.asarray(np.linalg.solve(grams, np.asarray(matrix @ other)[..., None])[..., 0])
+
+
+def _main_axes(right: Floats) -> Floats:
+    """Return the rotation to the main axes, the largest entry along each of which is positive."""
+    _, turn = np.linalg.eigh(right.T @ right)
+    turn = turn[:, ::-1]
+    along = right @ turn
+    largest = along[np.abs(along).argmax(axis=0), np.arange(along.shape[1])]
+    return np.asarray(turn * np.where(largest < 0, -1.0, 1.0))

@@ -1,0 +1,160 @@
+"""Air Quality: the surrogate against the moments, and the moments against the real file."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from speedbook import air, datasets
+from speedbook.datasets import files
+
+ROOT = Path(__file__).resolve().parents[2]
+MOMENTS = air.load_moments()
+
+
+def column(name: str) -> int:
+    return MOMENTS["columns"].index(name)
+
+
+@pytest.fixture
+def real(monkeypatch: pytest.MonkeyPatch, real_air_quality: Path) -> Path:
+    monkeypatch.setenv(files.VARIABLE, str(real_air_quality.parent))
+    return real_air_quality
+
+
+def test_the_surrogate_has_the_moments_of_the_data() -> None:
+    drawn = air.draw_surrogate(MOMENTS, 200_000, np.random.default_rng(1))
+    assert list(drawn) == list(air.COLUMNS)
+    values = np.column_stack(list(drawn.values()))
+    covariance = np.array(MOMENTS["covariance"])
+    deviations = np.sqrt(np.diag(covariance))
+    assert np.abs((values.mean(axis=0) - MOMENTS["means"]) / deviations).max() < 0.01
+    assert np.abs(values.std(axis=0) / deviations - 1).max() < 0.03
+    correlation = covariance / np.outer(deviations, deviations)
+    assert np.abs(np.corrcoef(values.T) - correlation).max() < 0.1
+
+
+def test_the_surrogate_has_the_quantiles_of_the_data() -> None:
+    drawn = air.draw_surrogate(MOMENTS, 100_000, np.random.default_rng(2))
+    for name in ("T", "NOx(GT)"):
+        grid = np.array(MOMENTS["quantiles"][column(name)])
+        assert drawn[name].min() >= grid[0]
+        assert drawn[name].max() <= grid[-1]
+        for place in (20, 100, 180):
+            share = np.mean(drawn[name] <= grid[place])
+            assert share == pytest.approx(MOMENTS["probabilities"][place], abs=0.01)
+
+
+def test_a_seed_gives_the_same_surrogate_and_another_seed_another() -> None:
+    first, again, other = (
+        air.air_quality(rng=np.random.default_rng(seed)).bandit for seed in (1, 1, 2)
+    )
+    assert np.array_equal(first.features, again.features)
+    assert not np.array_equal(first.features, other.features)
+    assert np.array_equal(first.theta, other.theta)
+
+
+@pytest.mark.parametrize("preprocessing", air.PREPARATIONS)
+def test_the_surrogate_is_prepared_as_the_data_were(preprocessing: str) -> None:
+    environment = air.air_quality(
+        weather="AH", preprocessing=preprocessing, n_actions=20_000, rng=np.random.default_rng(3)
+    )
+    X = environment.bandit.features
+    names = [*air.SENSORS, "AH"]
+    at = [column(name) for name in names]
+    deviations = np.sqrt(np.diag(MOMENTS["covariance"]))[at]
+    means = np.array(MOMENTS["means"])[at] / deviations
+    np.testing.assert_allclose(X.std(axis=0), 1.0, atol=0.05)
+    np.testing.assert_allclose(X.mean(axis=0), means if preprocessing == "scale" else 0, atol=0.05)
+
+
+def test_the_policy_avoids_thirty_noisy_actions_of_four_hundred() -> None:
+    environment = air.air_quality(rng=np.random.default_rng(4))
+    bandit, policy = environment.bandit, environment.policy
+    assert bandit.features.shape == (400, 6)
+    rare = policy < policy.max() / 2
+    assert rare.sum() == 30
+    assert policy[rare].sum() == pytest.approx(0.01)
+    assert bandit.variances[rare].min() >= bandit.variances[~rare].max()
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [{"source": "guessed"}, {"weather": "wind"}, {"target": "O3"}, {"preprocessing": "raw"}],
+)
+def test_unknown_choices_are_refused(choice: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(choice))}: .*{next(iter(choice.values()))}"):
+        air.air_quality(**choice, rng=np.random.default_rng(5))  # type: ignore[arg-type]
+
+
+def test_the_real_environment_needs_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(files.VARIABLE, raising=False)
+    monkeypatch.setattr(files, "user_cache_path", lambda _: tmp_path)
+    with pytest.raises(datasets.DatasetError, match="speedbook data fetch air-quality"):
+        air.air_quality("real", rng=np.random.default_rng(6))
+
+
+@pytest.mark.parametrize("damage", [lambda text: text.replace("0.3", "0.4", 1), None])
+def test_damaged_or_missing_moments_are_not_parsed(
+    damage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = (ROOT / "data" / air.MOMENTS).read_text()
+    if damage is not None:
+        (tmp_path / air.MOMENTS).write_text(damage(good))
+    monkeypatch.setattr(air, "DATA_FOLDER", tmp_path)
+    with pytest.raises(datasets.DatasetError, match="restore it") as caught:
+        air.load_moments()
+    assert str(tmp_path / air.MOMENTS) in str(caught.value)
+
+
+def test_the_moments_are_those_of_the_real_file_by_another_route(real: Path) -> None:
+    table = datasets.load("air-quality")[list(air.COLUMNS)].dropna()
+    step = (len(table) - 1) / 1499
+    values = np.array([table.iloc[round(i * step)] for i in range(1500)])
+    np.testing.assert_allclose(MOMENTS["means"], values.sum(axis=0) / 1500, rtol=1e-7)
+    centred = values - values.sum(axis=0) / 1500
+    np.testing.assert_allclose(MOMENTS["covariance"], centred.T @ centred / 1500, rtol=1e-7)
+    medians = [quantiles[100] for quantiles in MOMENTS["quantiles"]]
+    np.testing.assert_allclose(medians, np.median(values, axis=0), rtol=1e-7)
+    # For a Gaussian copula, the correlation of scores and Spearman's rho are one function.
+    spearman = stats.spearmanr(values).statistic
+    scores = np.array(MOMENTS["correlation of normal scores"])
+    assert np.abs(6 / np.pi * np.arcsin(scores / 2) - spearman).max() < 0.05
+    assert files.expected_sha256(datasets.info("air-quality")) in MOMENTS.values()
+
+
+def test_the_script_makes_the_moments_that_are_committed(
+    real: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["make_air_quality_moments.py", str(real)])
+    script = runpy.run_path(str(ROOT / "data" / "make_air_quality_moments.py"))
+    # One of each choice is enough; all of them take long.
+    monkeypatch.setattr(air, "WEATHER", ("AH",))
+    monkeypatch.setattr(air, "TARGETS", {"CO": "CO(GT)"})
+    script["main"].__globals__["TARGET"] = tmp_path / air.MOMENTS
+    script["main"]()
+    made = json.loads((tmp_path / air.MOMENTS).read_text())
+    fits = made.pop("fits")
+    assert {**MOMENTS, "fits": None} == {**made, "fits": None}
+    for name, fit in fits.items():
+        for part in ("theta", "Sigma"):
+            np.testing.assert_allclose(fit[part], MOMENTS["fits"][name][part], rtol=1e-4, atol=1e-6)
+
+
+def test_the_real_environment_has_the_model_in_the_moments(real: Path) -> None:
+    choice = {"weather": "RH", "target": "NO2", "preprocessing": "centre"}
+    real_one, surrogate = (
+        air.air_quality(source, **choice, rng=np.random.default_rng(7)).bandit
+        for source in air.SOURCES[::-1]
+    )
+    np.testing.assert_allclose(real_one.theta, surrogate.theta, rtol=1e-4)
+    scale = np.abs(surrogate.Sigma).max()
+    np.testing.assert_allclose(real_one.Sigma, surrogate.Sigma, atol=1e-4 * scale)
+    assert np.median(real_one.variances) == pytest.approx(np.median(surrogate.variances), rel=0.25)
