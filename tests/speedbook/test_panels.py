@@ -1,0 +1,112 @@
+"""What the pages of the experiments share: advantages, shares of the rounds, ratios."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from speedbook.panels import (
+    mean_shares,
+    plot_ratios,
+    plot_shares,
+    ratio_table,
+    smallest_advantage,
+)
+from speedlib import SPEED, OnPolicy, Oracle, mse_curve, unit_ball
+from speedlib.curves import MSECurves
+
+BALL = unit_ball()
+
+
+def curves(mse: list[list[float]], error: list[list[float]], rounds: list[int]) -> MSECurves:
+    shape = np.shape(mse)
+    return MSECurves(
+        strategies=("SPEED", "On-policy", "A-optimal")[: shape[0]],
+        methods=("exact",) * shape[0],
+        rounds=np.array(rounds),
+        replications=10,
+        mse=np.array(mse),
+        standard_error=np.array(error),
+        inestimable=np.zeros(shape),
+        oracle_loss=np.full(shape[1], 0.5),
+        group_means=np.repeat(np.array(mse)[..., None], 2, axis=-1),
+        group_sizes=np.array([5, 5]),
+    )
+
+
+MSE = [[2.0, 1.0, 0.5], [3.0, 1.2, 1.0], [9.0, 1.5, 0.8]]
+ERROR = [[0.02, 0.01, 0.0], [0.06, 0.0, 0.01], [0.0, 0.0, 0.0]]
+
+
+def test_the_smallest_advantage_is_that_over_the_best_of_the_others() -> None:
+    found = smallest_advantage(curves(MSE, ERROR, [10, 100, 1000]), ["On-policy", "A-optimal"])
+    assert (found.over, found.rounds) == ("On-policy", 100)
+    assert found.estimate == pytest.approx(1.2)
+    width = norm.isf(0.005 / 6) * 0.01
+    assert found.interval == pytest.approx((1.2 * np.exp(-width), 1.2 * np.exp(width)))
+
+
+def test_what_counts_can_be_restricted() -> None:
+    both = curves(MSE, ERROR, [10, 100, 1000])
+    late = smallest_advantage(both, ["On-policy", "A-optimal"], from_rounds=101)
+    assert (late.over, late.rounds, late.estimate) == ("A-optimal", 1000, pytest.approx(1.6))
+    assert smallest_advantage(both, ["SPEED"], strategy="A-optimal").estimate == pytest.approx(
+        2 / 9
+    )
+
+
+@pytest.mark.parametrize("choice", [{"over": []}, {"over": ["On-policy"], "from_rounds": 1001}])
+def test_nothing_to_compare_is_refused(choice: dict) -> None:
+    with pytest.raises(ValueError, match="over, from_rounds: leave nothing to compare"):
+        smallest_advantage(curves(MSE, ERROR, [10, 100, 1000]), **choice)
+
+
+def test_the_interval_covers_the_smallest_ratio() -> None:
+    """Of 400 noisy pairs of curves whose least ratio is 1.1, about one in a hundred may miss."""
+    rng, missed = np.random.default_rng(5), 0
+    truth, error = np.array([[1.0, 1.0], [1.1, 1.12]]), np.full((2, 2), 0.02)
+    for _ in range(400):
+        noisy = curves((truth + error * rng.standard_normal((2, 2))).tolist(), error, [10, 100])
+        low, high = smallest_advantage(noisy, ["On-policy"]).interval
+        missed += not low <= 1.1 <= high
+    assert missed <= 14  # more would happen once in 10,000 times if one in a hundred missed
+
+
+def test_shares_are_those_of_the_design_the_policy_and_the_phases() -> None:
+    strategies = [Oracle(), OnPolicy(), SPEED(exploration="uniform", exploration_rounds=200)]
+    shares = mean_shares(BALL.bandit, BALL.policy, strategies, 1000, 300, seed=3)
+    assert list(shares.index) == ["Oracle", "On-policy", "SPEED"]
+    assert shares.sum(axis=1).to_numpy() == pytest.approx(1, abs=2e-3)  # floors leave pulls unused
+    assert shares.loc["On-policy"].to_numpy() == pytest.approx(BALL.policy, abs=5e-3)
+    assert shares.loc["Oracle"].to_numpy() == pytest.approx([0.3258, 0, 0.6742, 0, 0], abs=1e-3)
+    # A fifth of the rounds is spread over all five actions, the rest near the oracle's.
+    assert shares.loc["SPEED"].to_numpy()[[1, 3, 4]].sum() >= 0.12 - 1e-9
+    assert shares.loc["SPEED"].to_numpy()[2] > 0.4
+
+
+def test_cells_show_the_shares() -> None:
+    fig, ax = plt.subplots()
+    shares = pd.DataFrame([[0.5, 0.5, 0.0], [0.996, 0.0, 0.004]], index=["Oracle", "Mine"])
+    plot_shares(ax, shares)
+    assert [text.get_text() for text in ax.texts] == ["50", "50", "0", "100", "0", "<1"]
+    assert ax.images[0].get_array().tolist() == shares.to_numpy().tolist()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["Oracle", "Mine"]
+    plt.close(fig)
+
+
+def test_ratios_are_in_units_of_the_oracle_loss() -> None:
+    found = mse_curve(BALL.bandit, BALL.policy, [Oracle(), OnPolicy()], [100, 1000], 50, seed=1)
+    fig, ax = plt.subplots()
+    plot_ratios(ax, found)
+    drawn = ax.lines[0].get_ydata()
+    assert drawn == pytest.approx(found.mse[0] / found.oracle_loss)
+    plt.close(fig)
+    cell = ratio_table(found).loc[1000, "On-policy"]
+    mean, width = map(float, cell.split(" ± "))
+    assert mean == pytest.approx(found.mse[1, 1] / found.oracle_loss[1], abs=6e-4)
+    assert width == pytest.approx(
+        1.96 * found.standard_error[1, 1] / found.oracle_loss[1], abs=6e-4
+    )
