@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Share of the rounds, from none to all.
 SHADES = LinearSegmentedColormap.from_list("shares", ["#ffffff", "#9ec9e2", "#0b559f"])
 #: Numbers are white on cells darker than this share of the darkest.
-DARK = 0.6
+DARK = 0.7
 
 
 class Advantage(NamedTuple):
