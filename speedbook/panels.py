@@ -44,6 +44,7 @@ def smallest_advantage(
     over: Sequence[str],
     *,
     strategy: str = "SPEED",
+    own: MSECurves | None = None,
     from_rounds: int = 0,
     level: float = 0.99,
 ) -> Advantage:
@@ -57,6 +58,8 @@ def smallest_advantage(
         The others.
     strategy : str
         Whose advantage it is.
+    own : MSECurves, optional
+        Curves of this strategy at the same numbers of rounds, if they are not among the others'.
     from_rounds : int
         Fewer rounds do not count.
     level : float
@@ -73,16 +76,18 @@ def smallest_advantage(
     ValueError
         If there is nothing to compare.
     """
+    if own is not None and not np.array_equal(own.rounds, curves.rounds):
+        raise ValueError(f"own: needs the rounds of curves, {curves.rounds}; got {own.rounds}")
     counted = np.flatnonzero(curves.rounds >= from_rounds)
     if not counted.size or not over:
         raise ValueError(
             f"over, from_rounds: leave nothing to compare; got {list(over)} from "
             f"{from_rounds} rounds, where the most is {curves.rounds.max()}"
         )
-    own, own_error = (part[counted] for part in curves.of(strategy))
+    mean, error = (part[counted] for part in (own or curves).of(strategy))
     others = np.stack([[part[counted] for part in curves.of(name)] for name in over])
-    ratios = others[:, 0] / own
-    spread = np.hypot(others[:, 1] / others[:, 0], own_error / own)
+    ratios = others[:, 0] / mean
+    spread = np.hypot(others[:, 1] / others[:, 0], error / mean)
     width = norm.isf((1 - level) / 2 / ratios.size) * spread
     low, high = (ratios * np.exp(-width)).min(), (ratios * np.exp(width)).min()
     worst, at = np.unravel_index(ratios.argmin(), ratios.shape)

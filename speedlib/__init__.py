@@ -17,7 +17,14 @@ from speedlib.designs import (
     pe_loss,
     target_direction,
 )
-from speedlib.environments import Environment, fit_environment, one_hot, unit_ball
+from speedlib.environments import (
+    Environment,
+    fit_environment,
+    high_dimensional_ball,
+    motivating_example,
+    one_hot,
+    unit_ball,
+)
 from speedlib.estimators import ValueEstimate, least_squares, policy_value
 from speedlib.identification import Identifiability, identifiability
 from speedlib.rewards import Rewards
@@ -70,9 +77,11 @@ __all__ = [
     "estimation_cost",
     "fit_environment",
     "floor_counts",
+    "high_dimensional_ball",
     "identifiability",
     "information_matrix",
     "least_squares",
+    "motivating_example",
     "mse_curve",
     "one_hot",
     "optimal_design",

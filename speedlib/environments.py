@@ -24,6 +24,8 @@ __all__ = [
     "Fit",
     "fit_environment",
     "fit_model",
+    "high_dimensional_ball",
+    "motivating_example",
     "one_hot",
     "prepare_table",
     "threshold_policy",
@@ -109,6 +111,107 @@ def unit_ball(
     policy[:2] = optimal_probability, informative_probability
     bandit = LinearBandit(features, np.array([1.0, 0.0]), Sigma=np.diag(variances), noise=noise)
     return Environment("unit ball", bandit, policy)
+
+
+def motivating_example(
+    n_actions: int = 100,
+    *,
+    variances: ArrayLike = (0.05, 0.35),
+    optimal_probability: float = 0.9,
+    noise: str = "gaussian",
+) -> Environment:
+    r"""Return the paper's motivating example: one action along each axis, the rest alike between.
+
+    The parameter is :math:`\theta_* = (1, 0)`, and all actions but the first and the second are
+    :math:`(1, 1)/\sqrt2`.
+
+    Parameters
+    ----------
+    n_actions : int
+        Number of actions, at least 3; 100 in the paper.
+    variances : array-like, shape (2,)
+        Variances of the first two actions, the diagonal of :math:`\Sigma_*`.
+    optimal_probability : float
+        What the target policy gives to the first action; the others share the rest equally.
+    noise : str
+        Noise law of the bandit.
+
+    Notes
+    -----
+    Section 3 of the paper (file loss_definition.tex) gives all but the variances.
+    """
+    n_actions = check_count("n_actions", n_actions, 3)
+    variances = check_variances(variances, 2)
+    if not 0 <= optimal_probability <= 1:
+        raise ValueError(
+            f"optimal_probability: must lie between 0 and 1; got {optimal_probability}"
+        )
+    features = np.full((n_actions, 2), np.sqrt(0.5))
+    features[:2] = np.eye(2)
+    policy = np.full(n_actions, (1.0 - optimal_probability) / (n_actions - 1))
+    policy[0] = optimal_probability
+    bandit = LinearBandit(features, np.array([1.0, 0.0]), Sigma=np.diag(variances), noise=noise)
+    return Environment("motivating example", bandit, policy)
+
+
+def high_dimensional_ball(
+    dimension: int,
+    n_actions: int | None = None,
+    *,
+    seed: int = 0,
+    low_variance: float = 0.05,
+    high_variance: float = 0.35,
+    optimal_probability: float = 0.8,
+    informative_probability: float = 0.1,
+    noise: str = "gaussian",
+) -> Environment:
+    r"""Return the unit ball in more dimensions, in the same three groups of actions.
+
+    The first action is :math:`e_1 = \theta_*`; the d - 1 informative ones are the other unit
+    vectors; the rest are :math:`\cos\varphi\,e_1 + \sin\varphi\,u` with angles :math:`\varphi`
+    equally spaced from 15 to 45 degrees and u a random direction orthogonal to :math:`e_1`, which
+    are the same for the same seed. :math:`\Sigma_*` is diagonal, with the low variance first.
+
+    Parameters
+    ----------
+    dimension : int
+        d, at least 2.
+    n_actions : int, optional
+        Number of actions, more than d; by default d² + 20, as in the paper.
+    seed : int
+        Of the random directions.
+    low_variance, high_variance : float
+        Variances of the first action and of each informative one.
+    optimal_probability, informative_probability : float
+        What the target policy gives to the first action, and to the informative ones together; the
+        others share the rest equally.
+    noise : str
+        Noise law of the bandit.
+
+    Notes
+    -----
+    The paper (Appendix A.8, file addl_expt.tex) has d = 15, 20, 25 with d² + 20 actions, places
+    them "in a unit ball in R²", and says no more than that the informative actions have high
+    variance and low probability: angles, directions and numbers are our choice.
+    """
+    d = check_count("dimension", dimension, 2)
+    count = check_count("n_actions", d**2 + 20 if n_actions is None else n_actions, d + 1)
+    levels = check_variances([low_variance, high_variance], 2)
+    rest = 1.0 - optimal_probability - informative_probability
+    if not min(optimal_probability, informative_probability, rest) >= 0:
+        raise ValueError(
+            "optimal_probability, informative_probability: must be at least 0 and their sum at "
+            f"most 1; got {optimal_probability} + {informative_probability}"
+        )
+    away = np.random.default_rng(check_count("seed", seed, 0)).standard_normal((count - d, d - 1))
+    angles = np.deg2rad(np.linspace(15.0, 45.0, count - d))
+    away *= (np.sin(angles) / np.linalg.norm(away, axis=1))[:, None]
+    features = np.vstack([np.eye(d), np.column_stack([np.cos(angles), away])])
+    policy = np.full(count, rest / (count - d))
+    policy[0], policy[1:d] = optimal_probability, informative_probability / (d - 1)
+    Sigma = np.diag([levels[0], *np.full(d - 1, levels[1])])
+    bandit = LinearBandit(features, np.eye(d)[0], Sigma=Sigma, noise=noise)
+    return Environment(f"ball in {d} dimensions", bandit, policy)
 
 
 def one_hot(policy: ArrayLike, variances: ArrayLike, *, noise: str = "gaussian") -> Environment:

@@ -58,6 +58,15 @@ def test_what_counts_can_be_restricted() -> None:
     )
 
 
+def test_the_strategy_may_have_curves_of_its_own() -> None:
+    both = curves(MSE, ERROR, [10, 100, 1000])
+    mine = curves([[1.0, 0.5, 0.25]], [[0.0, 0.0, 0.0]], [10, 100, 1000])
+    found = smallest_advantage(both, ["On-policy"], own=mine)
+    assert (found.estimate, found.rounds) == (pytest.approx(2.4), 100)
+    with pytest.raises(ValueError, match="own: needs the rounds"):
+        smallest_advantage(both, ["On-policy"], own=curves([[1.0]], [[0.0]], [10]))
+
+
 @pytest.mark.parametrize("choice", [{"over": []}, {"over": ["On-policy"], "from_rounds": 1001}])
 def test_nothing_to_compare_is_refused(choice: dict) -> None:
     with pytest.raises(ValueError, match="over, from_rounds: leave nothing to compare"):

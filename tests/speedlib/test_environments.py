@@ -14,6 +14,8 @@ from speedlib.environments import (
     Environment,
     fit_environment,
     fit_model,
+    high_dimensional_ball,
+    motivating_example,
     one_hot,
     prepare_table,
     threshold_policy,
@@ -380,3 +382,61 @@ def test_fit_environment_needs_more_rows_than_low_actions() -> None:
     X, y = table(40)
     with pytest.raises(ValueError, match=r"n_low.*less than the 40 actions.*40"):
         fit_environment(X, y)
+
+
+def test_the_motivating_example_is_that_of_the_paper() -> None:
+    """One action along x, one along y, 98 along the diagonal; .9 and a tenth shared by the rest."""
+    environment = motivating_example()
+    x, bandit = environment.bandit.features, environment.bandit
+    assert x.shape == (100, 2)
+    assert x[:2].tolist() == [[1, 0], [0, 1]]
+    assert x[2:] == pytest.approx(np.full((98, 2), 2**-0.5))
+    assert environment.policy[0] == 0.9
+    assert environment.policy[1:] == pytest.approx(np.full(99, 0.1 / 99))
+    assert bandit.variances[:3] == pytest.approx([0.05, 0.35, 0.2])
+    assert environment.value == pytest.approx(0.9 + 9.8 / 99 * 2**-0.5)
+
+
+def test_equal_variances_leave_on_policy_little_to_lose_in_the_motivating_example() -> None:
+    """On-policy .99966 against the oracle's .99882 (times the variance), by hand for d = 2."""
+    environment = motivating_example(variances=(1.0, 1.0))
+    x, policy = environment.bandit.features, environment.policy
+    c = policy @ x
+    inverse = np.linalg.inv((x.T * policy) @ x)
+    best = min(
+        np.abs(np.linalg.solve(x[list(pair)].T, c)).sum() ** 2 for pair in ((0, 1), (0, 2), (1, 2))
+    )
+    assert c @ inverse @ c == pytest.approx(0.99966, abs=1e-5)
+    assert best == pytest.approx(0.99882, abs=1e-5)
+
+
+@pytest.mark.parametrize("d", [2, 3, 15])
+def test_balls_in_more_dimensions_have_three_groups_of_unit_vectors(d: int) -> None:
+    environment = high_dimensional_ball(d, seed=4)
+    x, policy = environment.bandit.features, environment.policy
+    assert x.shape == (d**2 + 20, d)
+    assert np.linalg.norm(x, axis=1) == pytest.approx(1)
+    assert x[:d].tolist() == np.eye(d).tolist()
+    angles = np.rad2deg(np.arccos(x[d:, 0]))
+    assert angles == pytest.approx(np.linspace(15, 45, len(angles)))
+    assert (policy[0], policy[1:d].sum(), policy[d:].sum()) == pytest.approx((0.8, 0.1, 0.1))
+    assert environment.bandit.variances[:d] == pytest.approx([0.05] + [0.35] * (d - 1))
+    assert environment.bandit.features.tolist() == x.tolist()
+    assert high_dimensional_ball(d, seed=5).bandit.features[d:].tolist() != x[d:].tolist()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: motivating_example(2), "n_actions.*at least 3"),
+        (lambda: motivating_example(variances=(1.0, 0.0)), "variances.*greater than 0"),
+        (lambda: motivating_example(optimal_probability=1.5), "optimal_probability.*0 and 1.*1.5"),
+        (lambda: high_dimensional_ball(1), "dimension.*at least 2"),
+        (lambda: high_dimensional_ball(4, 4), "n_actions.*at least 5"),
+        (lambda: high_dimensional_ball(3, optimal_probability=0.95), "at most 1.*0.95"),
+        (lambda: high_dimensional_ball(3, informative_probability=-0.1), "at least 0.*-0.1"),
+    ],
+)
+def test_bad_examples_and_balls_are_refused(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()  # type: ignore[operator]
