@@ -78,7 +78,7 @@ class Comparison:
 
         means, halves = self.of_oracle(level)
         cells = [
-            [f"{mean:.3g} ± {half:.1g}" for mean, half in zip(*row, strict=True)]
+            [with_half_width(mean, half) for mean, half in zip(*row, strict=True)]
             for row in zip(means, halves, strict=True)
         ]
         columns = [f"n = {n:,}" for n in self.rounds]
@@ -114,6 +114,18 @@ class Comparison:
         half = _quantile(len(logs), level) * float(_standard_error(logs))
         middle, low, high = np.exp(logs.mean() + half * np.array([0.0, -1.0, 1.0])).tolist()
         return Ratio(middle, low, high, best)
+
+
+def with_half_width(mean: float, half: float) -> str:
+    """Write a mean and half the width of its interval, with the digits that the latter leaves.
+
+    Examples
+    --------
+    >>> with_half_width(2.1234, 0.0321), with_half_width(212.3, 80.1), with_half_width(1.0, 0.0)
+    ('2.12 ± 0.03', '212 ± 80', '1.000 ± 0.000')
+    """
+    decimals = min(max(-int(np.floor(np.log10(half))), 0), 3) if half > 0 else 3
+    return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
 
 
 def compare(

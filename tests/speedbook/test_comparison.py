@@ -30,7 +30,7 @@ def test_multiples_of_the_oracle_loss_by_hand() -> None:
     np.testing.assert_allclose(means, [[2.5, 2.0], [3.5, 7.0]])
     # Two runs: half their distance, times the quantile of a Cauchy law.
     np.testing.assert_allclose(halves, np.tan(np.pi * 0.45) * np.array([[0.5, 0.0], [0.5, 1.0]]))
-    assert HAND.table(0.9).loc["B", "n = 10"] == f"3.5 ± {halves[1, 0]:.1g}"
+    assert HAND.table(0.9).loc["B", "n = 10"] == f"4 ± {halves[1, 0]:.0f}"
 
 
 def test_ratio_to_the_best_baseline_by_hand() -> None:
