@@ -42,7 +42,7 @@ SOURCES = ("embedded", "real")
 
 #: Size of the paper's table.
 SAMPLES = 1500
-MOMENTS = "air-quality-moments.json"
+MOMENTS, RESULTS = "air-quality-moments.json", "air-quality-results.json"
 #: Quantiles are kept at these probabilities, and numbers with so many digits.
 PROBABILITIES = np.linspace(0.0, 1.0, 201)
 DIGITS = 9
@@ -132,20 +132,35 @@ def load_moments() -> dict[str, Any]:
     DatasetError
         If it is missing or not the expected one.
     """
-    path = DATA_FOLDER / MOMENTS
+    return _load_checked(MOMENTS)
+
+
+def load_results() -> dict[str, Any]:
+    """Return what the real data gave: the stored results in ``data/``, likewise checked.
+
+    Raises
+    ------
+    DatasetError
+        If they are missing or not the expected ones.
+    """
+    return _load_checked(RESULTS)
+
+
+def _load_checked(name: str) -> dict[str, Any]:
+    path = DATA_FOLDER / name
     remedy = "\n  what to do: restore it from the repository"
     try:
         content = path.read_bytes()
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror}{remedy}") from error
-    expected, found = embedded_sha256(MOMENTS), hashlib.sha256(content).hexdigest()
+    expected, found = embedded_sha256(name), hashlib.sha256(content).hexdigest()
     if found != expected:
         raise DatasetError(
             f"{path} is not the expected one, and was not read any further"
             f"\n  expected:   SHA-256 {expected}\n  found:      SHA-256 {found}{remedy}"
         )
-    moments: dict[str, Any] = json.loads(content)
-    return moments
+    held: dict[str, Any] = json.loads(content)
+    return held
 
 
 def draw_surrogate(

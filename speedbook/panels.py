@@ -1,6 +1,6 @@
 """What the pages of the experiments show besides the curves.
 
-What each strategy samples, how far it is from the oracle, and the number that a claim about a
+Shares of the rounds as a picture, distances from the oracle, and the number that a claim about a
 figure comes down to: by what factor one strategy is better than all others.
 """
 
@@ -18,11 +18,7 @@ from scipy.stats import norm
 from speedbook.figures import GREY, INK, STRATEGIES, plot_mse
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from speedlib.bandit import LinearBandit
     from speedlib.curves import MSECurves
-    from speedlib.trials import Strategy
 
 #: Share of the rounds, from none to all.
 SHADES = LinearSegmentedColormap.from_list("shares", ["#ffffff", "#9ec9e2", "#0b559f"])
@@ -95,55 +91,6 @@ def smallest_advantage(
     return Advantage(float(ratios.min()), (float(low), float(high)), over[int(worst)], rounds)
 
 
-def mean_shares(
-    bandit: LinearBandit,
-    policy: ArrayLike,
-    strategies: Sequence[Strategy],
-    rounds: int,
-    replications: int,
-    seed: int,
-) -> pd.DataFrame:
-    """Return the share of the rounds that each strategy gives to each action, on average.
-
-    Parameters
-    ----------
-    bandit : LinearBandit
-    policy : array-like, shape (A,)
-        Target policy.
-    strategies : sequence of Strategy
-    rounds : int
-        The budget n.
-    replications : int
-        Experiments to average over.
-    seed : int
-        Of the streams, one a strategy.
-
-    Returns
-    -------
-    DataFrame
-        A row for each strategy by name, a column for each action by number.
-    """
-    streams = np.random.SeedSequence(seed).spawn(len(strategies))
-    rows = {}
-    for strategy, stream in zip(strategies, streams, strict=True):
-        rng = np.random.default_rng(stream)
-        trial = strategy.begin(
-            bandit.features,
-            np.asarray(policy),
-            rounds,
-            rng=rng,
-            variances=bandit.variances,
-            replications=replications,
-        )
-        counts = trial.first_counts()
-        pulls = counts.mean(axis=0)
-        while not trial.committed:
-            counts = trial.next_counts(bandit.pull(counts, rng))
-            pulls = pulls + counts.mean(axis=0)
-        rows[strategy.name] = pulls / rounds
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
 def plot_shares(ax: Axes, shares: pd.DataFrame, *, title: str = "share of the rounds, %") -> None:
     """Draw shares as shaded cells with their numbers, a row for each strategy.
 
@@ -152,8 +99,8 @@ def plot_shares(ax: Axes, shares: pd.DataFrame, *, title: str = "share of the ro
     ax : matplotlib.axes.Axes
         Where to draw.
     shares : DataFrame
-        As `mean_shares` returns it, perhaps with columns added up; the labels of its columns stand
-        below. A dozen columns are legible.
+        A column for each action or group of actions, whose label stands below. A dozen columns are
+        legible.
     title : str
         What is drawn.
     """

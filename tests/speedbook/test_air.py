@@ -12,6 +12,7 @@ from scipy import stats
 
 from speedbook import air, datasets
 from speedbook.datasets import files
+from speedbook.notebooks import notebook_parameters, read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = air.load_moments()
@@ -146,6 +147,26 @@ def test_the_script_makes_the_moments_that_are_committed(
     for name, fit in fits.items():
         for part in ("theta", "Sigma"):
             np.testing.assert_allclose(fit[part], MOMENTS["fits"][name][part], rtol=1e-4, atol=1e-6)
+
+
+def test_the_stored_results_belong_to_the_page_and_the_file() -> None:
+    stored = air.load_results()
+    notebook = read_notebook(ROOT / "notebooks" / "figures" / "fig1d-air-quality.ipynb")
+    defaults = {each.name: each.default for each in notebook_parameters(notebook)}
+    assert stored["parameters"] == defaults | {"source": "real"}
+    assert stored["records"].keys() == {"fig-aq", "fig-aq-psd"}
+    details = stored["records"]["fig-aq"]["details"]
+    assert details["source"] == "real"
+    sha256 = files.expected_sha256(datasets.info("air-quality"))
+    assert stored["sha256 of AirQualityUCI.csv"] == sha256
+
+
+def test_the_script_finds_the_stored_results_again(real: Path) -> None:
+    stored = air.load_results()
+    found = runpy.run_path(str(ROOT / "data" / "store_air_quality_results.py"))["results"]()
+    assert found["parameters"] == stored["parameters"]
+    for claim, record in stored["records"].items():
+        assert found["records"][claim]["estimate"] == pytest.approx(record["estimate"], rel=1e-3)
 
 
 def test_the_real_environment_has_the_model_in_the_moments(real: Path) -> None:

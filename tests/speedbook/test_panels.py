@@ -9,13 +9,12 @@ import pytest
 from scipy.stats import norm
 
 from speedbook.panels import (
-    mean_shares,
     plot_ratios,
     plot_shares,
     ratio_table,
     smallest_advantage,
 )
-from speedlib import SPEED, OnPolicy, Oracle, mse_curve, unit_ball
+from speedlib import OnPolicy, Oracle, mse_curve, unit_ball
 from speedlib.curves import MSECurves
 
 BALL = unit_ball()
@@ -82,18 +81,6 @@ def test_the_interval_covers_the_smallest_ratio() -> None:
         low, high = smallest_advantage(noisy, ["On-policy"]).interval
         missed += not low <= 1.1 <= high
     assert missed <= 14  # more would happen once in 10,000 times if one in a hundred missed
-
-
-def test_shares_are_those_of_the_design_the_policy_and_the_phases() -> None:
-    strategies = [Oracle(), OnPolicy(), SPEED(exploration="uniform", exploration_rounds=200)]
-    shares = mean_shares(BALL.bandit, BALL.policy, strategies, 1000, 300, seed=3)
-    assert list(shares.index) == ["Oracle", "On-policy", "SPEED"]
-    assert shares.sum(axis=1).to_numpy() == pytest.approx(1, abs=2e-3)  # floors leave pulls unused
-    assert shares.loc["On-policy"].to_numpy() == pytest.approx(BALL.policy, abs=5e-3)
-    assert shares.loc["Oracle"].to_numpy() == pytest.approx([0.3258, 0, 0.6742, 0, 0], abs=1e-3)
-    # A fifth of the rounds is spread over all five actions, the rest near the oracle's.
-    assert shares.loc["SPEED"].to_numpy()[[1, 3, 4]].sum() >= 0.12 - 1e-9
-    assert shares.loc["SPEED"].to_numpy()[2] > 0.4
 
 
 def test_cells_show_the_shares() -> None:

@@ -1,0 +1,63 @@
+"""Run the page on air quality with the real data, and store what it records.
+
+The file must be found by `speedbook data list`; see `speedbook data fetch air-quality`. Then::
+
+    python data/store_air_quality_results.py
+
+writes ``air-quality-results.json``, which the page shows beside its surrogate, and renews its line
+in ``SHA256SUMS``. Run it again when the page or what it computes with has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from speedbook.air import RESULTS
+from speedbook.datasets import info, load
+from speedbook.datasets.files import SUMS, expected_sha256
+from speedbook.execution import Job, execute, kernel_environment
+from speedbook.notebooks import claim_records, code_cells, notebook_parameters, read_notebook
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOK = "notebooks/figures/fig1d-air-quality.ipynb"
+
+
+def results() -> dict[str, Any]:
+    """Run the page with the real data; return what it records, and of what."""
+    load("air-quality")  # an error now says more than one in a notebook
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(kernel_environment(ROOT, Path(folder) / "figures"))
+        job = Job(NOTEBOOK, ROOT / NOTEBOOK, Path(folder) / "run.ipynb", 600, {"source": "real"})
+        finished = execute(job)
+        if finished.failure:
+            sys.exit(finished.failure)
+        cells = code_cells(read_notebook(job.output))
+    records = [entry for cell in cells for entry, _ in claim_records(cell)]
+    parameters = notebook_parameters(read_notebook(ROOT / NOTEBOOK))
+    return {
+        "about": f"What {NOTEBOOK} records for the real Air Quality data; see LICENCES.md",
+        "sha256 of AirQualityUCI.csv": expected_sha256(info("air-quality")),
+        "parameters": {each.name: each.default for each in parameters} | {"source": "real"},
+        "records": {entry.pop("id"): entry for entry in records},
+    }
+
+
+def main() -> None:
+    """Write the results and their checksum."""
+    text = json.dumps(results(), indent=1) + "\n"
+    (SUMS.parent / RESULTS).write_text(text, encoding="utf-8", newline="\n")
+    lines = dict(reversed(line.split()) for line in SUMS.read_text(encoding="utf-8").splitlines())
+    lines[RESULTS] = hashlib.sha256(text.encode()).hexdigest()
+    listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(lines.items()))
+    SUMS.write_text(listed, encoding="utf-8", newline="\n")
+    print(f"{RESULTS}: {len(text):,} bytes, listed in {SUMS.name}")
+
+
+if __name__ == "__main__":
+    main()

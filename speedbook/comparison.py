@@ -1,0 +1,254 @@
+"""Strategies compared over several runs, each in an environment of its own, on data.
+
+Within a run all strategies meet the same environment; between runs environments differ, and so do
+their errors. Intervals therefore come from the spread of runs, each of which gives one ratio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from speedlib import Environment, Strategy, mse_curve
+from speedlib.checks import check_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+
+class Ratio(NamedTuple):
+    """A ratio with the ends of its interval, and what it was taken to."""
+
+    estimate: float
+    low: float
+    high: float
+    reference: str
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Mean squared errors in several runs.
+
+    Attributes
+    ----------
+    strategies : tuple of str
+        Names of the S strategies.
+    rounds : ndarray of int, shape (N,)
+        Budgets n.
+    mse : ndarray, shape (R, S, N)
+        Mean squared error in each of R runs.
+    oracle_loss : ndarray, shape (R, N)
+        Exact oracle loss of each run's environment.
+    inestimable : ndarray, shape (S, N)
+        Share of replications whose pulls do not determine the value.
+    """
+
+    strategies: tuple[str, ...]
+    rounds: NDArray[np.int64]
+    mse: Floats
+    oracle_loss: Floats
+    inestimable: Floats
+
+    def curves(self) -> dict[str, tuple[NDArray[np.int64], Floats, Floats]]:
+        """Return rounds, means over runs and their standard errors, for `figures.plot_mse`."""
+        means, errors = self.mse.mean(axis=0), _standard_error(self.mse)
+        return {
+            name: (self.rounds, means[place], errors[place])
+            for place, name in enumerate(self.strategies)
+        }
+
+    def of_oracle(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the errors in multiples of the oracle loss, and half the width of intervals.
+
+        Both have shape (S, N) and are means over runs of each run's own multiple.
+        """
+        multiples = self.mse / self.oracle_loss[:, None, :]
+        return multiples.mean(axis=0), _quantile(len(self.mse), level) * _standard_error(multiples)
+
+    def table(self, level: float = 0.95) -> pd.DataFrame:
+        """Return the multiples of the oracle loss, with their intervals, as text."""
+        import pandas as pd
+
+        means, halves = self.of_oracle(level)
+        cells = [
+            [with_half_width(mean, half) for mean, half in zip(*row, strict=True)]
+            for row in zip(means, halves, strict=True)
+        ]
+        columns = [f"n = {n:,}" for n in self.rounds]
+        return pd.DataFrame(
+            cells, index=pd.Index(self.strategies, name="strategy"), columns=columns
+        )
+
+    def against(
+        self, strategy: str, baselines: Sequence[str], budget: int = -1, level: float = 0.95
+    ) -> Ratio:
+        """Compare a strategy with the best of some baselines at one budget.
+
+        Parameters
+        ----------
+        strategy : str
+        baselines : sequence of str
+            Of these the one with the lowest mean multiple of the oracle loss is the best.
+        budget : int
+            Place in `rounds`; by default the largest.
+        level : float
+            Level of the interval.
+
+        Returns
+        -------
+        Ratio
+            The geometric mean over runs of the ratio of mean squared errors, with a t-interval for
+            its logarithm.
+        """
+        means, _ = self.of_oracle()
+        best = min(baselines, key=lambda name: means[self.strategies.index(name), budget])
+        places = self.strategies.index(strategy), self.strategies.index(best)
+        logs = np.log(self.mse[:, places[0], budget] / self.mse[:, places[1], budget])
+        half = _quantile(len(logs), level) * float(_standard_error(logs))
+        middle, low, high = np.exp(logs.mean() + half * np.array([0.0, -1.0, 1.0])).tolist()
+        return Ratio(middle, low, high, best)
+
+
+def with_half_width(mean: float, half: float) -> str:
+    """Write a mean and half the width of its interval, with the digits that the latter leaves.
+
+    Examples
+    --------
+    >>> with_half_width(2.1234, 0.0321), with_half_width(212.3, 80.1), with_half_width(1.0, 0.0)
+    ('2.12 ± 0.03', '212 ± 80', '1.000 ± 0.000')
+    """
+    decimals = min(max(-int(np.floor(np.log10(half))), 0), 3) if half > 0 else 3
+    return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
+
+
+def compare(
+    draw: Callable[[np.random.Generator], Environment],
+    strategies: Sequence[Strategy],
+    rounds: Sequence[int],
+    replications: int,
+    runs: int,
+    seed: int,
+) -> Comparison:
+    """Draw environments, and measure all strategies in each.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws the environment of one run.
+    strategies : sequence of Strategy
+    rounds : sequence of int
+        Budgets n.
+    replications : int
+        Replications of every point in each run.
+    runs : int
+        Number of environments, at least 2.
+    seed : int
+        Seed of all of it.
+    """
+    curves = []
+    for stream in np.random.SeedSequence(seed).spawn(check_count("runs", runs, 2)):
+        choice, simulation = stream.spawn(2)
+        environment = draw(np.random.default_rng(choice))
+        curves.append(
+            mse_curve(
+                environment.bandit,
+                environment.policy,
+                strategies,
+                rounds,
+                replications,
+                seed=int(simulation.generate_state(1)[0]),
+            )
+        )
+    return Comparison(
+        curves[0].strategies,
+        curves[0].rounds,
+        np.array([each.mse for each in curves]),
+        np.array([each.oracle_loss for each in curves]),
+        np.mean([each.inestimable for each in curves], axis=0),
+    )
+
+
+def shares(
+    environment: Environment,
+    strategies: Sequence[Strategy],
+    rounds: int,
+    replications: int,
+    seed: int,
+) -> dict[str, Floats]:
+    """Return which share of the rounds each strategy spends on each action, on average.
+
+    Parameters
+    ----------
+    environment : Environment
+    strategies : sequence of Strategy
+    rounds : int
+        Budget n.
+    replications : int
+        Independent trials to average over.
+    seed : int
+        Seed of all of it.
+
+    Returns
+    -------
+    dict
+        For each strategy an array of shape (A,), which sums to 1 if all rounds are used.
+    """
+    found = {}
+    streams = np.random.SeedSequence(seed).spawn(len(strategies))
+    for strategy, stream in zip(strategies, streams, strict=True):
+        rng = np.random.default_rng(stream)
+        trial = strategy.begin(
+            environment.bandit.features,
+            environment.policy,
+            rounds,
+            rng=rng,
+            variances=environment.bandit.variances if strategy.knows_variances else None,
+            replications=replications,
+        )
+        counts = trial.first_counts()
+        total = counts.sum(axis=0)
+        while not trial.committed:
+            counts = trial.next_counts(environment.bandit.pull(counts, rng))
+            total = total + counts.sum(axis=0)
+        found[strategy.name] = total / (rounds * replications)
+    return found
+
+
+def by_variance(found: dict[str, Floats], variances: Floats, groups: int = 10) -> pd.DataFrame:
+    """Add up shares over groups of actions, from the quietest to the noisiest.
+
+    Parameters
+    ----------
+    found : dict
+        From `shares`.
+    variances : ndarray, shape (A,)
+        Variances of the actions.
+    groups : int
+        Number of groups of equal size, up to one action.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each strategy, a column for each group, numbered from 1.
+    """
+    import pandas as pd
+
+    parts = np.array_split(np.argsort(variances, kind="stable"), groups)
+    rows = {name: [float(share[part].sum()) for part in parts] for name, share in found.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=range(1, groups + 1))
+
+
+def _standard_error(values: Floats) -> Floats:
+    """Return the standard error of the mean over the first axis."""
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+
+
+def _quantile(runs: int, level: float) -> float:
+    return float(t.ppf((1 + level) / 2, runs - 1))

@@ -1,0 +1,292 @@
+"""A user's own table of measurements, read with care: whatever is doubtful is said, not guessed."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from speedlib.checks import check_choice
+
+#: What separates the entries of a row; "auto" takes the one that splits the first line most often.
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
+DECIMALS = {"point": ".", "comma": ","}
+#: What to do with a row in which something is missing.
+MISSING = ("refuse", "drop")
+#: Entries that stand for nothing, in small letters.
+NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+POINT = re.compile(r"[+-]?\d*\.\d+(e[+-]?\d+)?", re.IGNORECASE)
+COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """A table of numbers.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the d features.
+    target : str
+        Name of the target.
+    features : ndarray, shape (N, d)
+        One row for each sample.
+    values : ndarray, shape (N,)
+        The target.
+    lines : tuple of int
+        The line of the file that each sample stands in; the first line is 1.
+    notes : tuple of str
+        What was assumed and left out, in sentences.
+    """
+
+    columns: tuple[str, ...]
+    target: str
+    features: NDArray[np.float64]
+    values: NDArray[np.float64]
+    lines: tuple[int, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """The entries of a file as text, without blank lines and nameless empty columns."""
+
+    path: Path
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+
+    def column(self, name: str) -> list[str]:
+        place = self.header.index(name)
+        return [row[place] for row in self.rows]
+
+
+def read_measurements(
+    path: Path,
+    target: str,
+    *,
+    leave_out: Sequence[str] = (),
+    separator: str = "auto",
+    decimal: str = "auto",
+    missing: str = "refuse",
+    missing_values: Sequence[str] = (),
+) -> Measurements:
+    """Read a table of features and a target.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file in UTF-8 whose first line names the columns.
+    target : str
+        Name of the column that is to be predicted.
+    leave_out : sequence of str
+        Columns that are no features.
+    separator : {"auto", "comma", "semicolon", "tab"}
+        What stands between the entries.
+    decimal : {"auto", "point", "comma"}
+        What stands before the decimals. ``"auto"`` looks at the entries, and refuses a table that
+        has both.
+    missing : {"refuse", "drop"}
+        Whether a missing entry is an error, or its row is left out and counted in the notes.
+    missing_values : sequence of str
+        Entries that stand for a missing one besides blanks, ``NA`` and the like; for instance -200.
+
+    Returns
+    -------
+    Measurements
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, a column is unknown, an entry is no number, a feature is
+        constant, or too few rows remain. The text names file, column and line, and what to do.
+    """
+    check_choice("separator", separator, ("auto", *SEPARATORS))
+    check_choice("decimal", decimal, ("auto", *DECIMALS))
+    check_choice("missing", missing, MISSING)
+    text = _text(path)
+    mark = SEPARATORS.get(separator) or _guess_separator(path, text)
+    sheet, notes = _sheet(path, text, mark)
+    for name in (target, *leave_out):
+        _require(sheet, name)
+    features = [name for name in sheet.header if name not in {target, *leave_out}]
+    if not features:
+        raise ValueError(f"{path}: no column is left as a feature beside {target}")
+    used = {name: sheet.column(name) for name in (*features, target)}
+    point = DECIMALS.get(decimal) or _guess_decimal(path, used)
+    nothing = NOTHING | {value.strip().lower() for value in missing_values}
+    numbers = {
+        name: _numbers(sheet, name, entries, point, nothing) for name, entries in used.items()
+    }
+    table = np.column_stack(list(numbers.values()))
+    complete = _complete(sheet, list(numbers), table, missing, notes)
+    X, y = table[complete, :-1], table[complete, -1]
+    _check_features(path, features, X, notes)
+    kept = tuple(np.array(sheet.lines)[complete].tolist())
+    said = [f"Entries are separated by a {_name(SEPARATORS, mark)}, decimals by a "]
+    said[0] += f"{_name(DECIMALS, point)}."
+    return Measurements(tuple(features), target, X, y, kept, (*said, *notes))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ValueError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: is not in UTF-8 (byte {error.start + 1}); save it as CSV UTF-8"
+        ) from None
+
+
+def _guess_separator(path: Path, text: str) -> str:
+    first = text.split("\n", 1)[0]
+    counts = {mark: first.count(mark) for mark in SEPARATORS.values()}
+    # A decimal comma may stand beside semicolons or tabs, but not the other way round.
+    best = next((mark for mark in (";", "\t", ",") if counts[mark]), None)
+    if best is None:
+        raise ValueError(
+            f"{path}: the first line must name two columns or more, separated by commas, "
+            f"semicolons or tabs; got {first.strip()[:60]!r}"
+        )
+    return best
+
+
+def _sheet(path: Path, text: str, mark: str) -> tuple[_Sheet, list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)
+    try:
+        listed = [(reader.line_num, [entry.strip() for entry in row]) for row in reader]
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+    if not listed:
+        raise ValueError(f"{path}: is empty")
+    (_, header), *body = listed
+    rows = [(line, row) for line, row in body if any(row)]
+    for line, row in rows:
+        if len(row) != len(header):
+            raise ValueError(
+                f"{path}, line {line}: has {len(row)} entries, but the first line names "
+                f"{len(header)}; an entry that holds the separator must stand in quotation marks"
+            )
+    notes = [f"{len(body) - len(rows)} blank lines were skipped."] if len(body) > len(rows) else []
+    kept = [
+        place for place, name in enumerate(header) if name or any(row[place] for _, row in rows)
+    ]
+    if len(kept) < len(header):
+        notes.append(f"{len(header) - len(kept)} columns without name and entries were skipped.")
+    header = [header[place] for place in kept]
+    if not all(header):
+        raise ValueError(f"{path}: column {header.index('') + 1} has entries but no name")
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise ValueError(f"{path}: two columns have the name {twice[0]!r}")
+    return (
+        _Sheet(
+            path,
+            header,
+            [[row[place] for place in kept] for _, row in rows],
+            [line for line, _ in rows],
+        ),
+        notes,
+    )
+
+
+def _require(sheet: _Sheet, name: str) -> None:
+    if name not in sheet.header:
+        near = difflib.get_close_matches(name, sheet.header, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sheet.header)}"
+        raise ValueError(f"{sheet.path}: has no column {name!r}; {hint}")
+
+
+def _guess_decimal(path: Path, used: dict[str, list[str]]) -> str:
+    found = {".": "", ",": ""}
+    for name, entries in used.items():
+        for mark, form in ((".", POINT), (",", COMMA)):
+            entry = next((entry for entry in entries if form.fullmatch(entry)), "")
+            found[mark] = found[mark] or (entry and f"{entry!r} in column {name}")
+    if found["."] and found[","]:
+        raise ValueError(
+            f"{path}: decimals are written in two ways, {found['.']} and {found[',']}; "
+            "say which holds with decimal"
+        )
+    return "," if found[","] else "."
+
+
+def _numbers(
+    sheet: _Sheet, name: str, entries: list[str], point: str, nothing: frozenset[str] | set[str]
+) -> NDArray[np.float64]:
+    numbers = np.full(len(entries), np.nan)
+    for place, (line, entry) in enumerate(zip(sheet.lines, entries, strict=True)):
+        if entry.lower() in nothing:
+            continue
+        # Beside a decimal comma a point would be a mark of thousands, and no number for us.
+        plain = entry if point == "." else entry.replace(".", "?").replace(",", ".")
+        if not NUMBER.fullmatch(plain) or not np.isfinite(float(plain)):
+            raise ValueError(
+                f"{sheet.path}, line {line}: column {name} holds {entry!r}, which is no number "
+                f"with a decimal {_name(DECIMALS, point)}; if it is a column of text, name it in "
+                "leave_out; if it stands for a missing value, name it in missing_values"
+            )
+        numbers[place] = float(plain)
+    return numbers
+
+
+def _complete(
+    sheet: _Sheet, names: list[str], table: NDArray[np.float64], missing: str, notes: list[str]
+) -> NDArray[np.bool_]:
+    gaps = np.isnan(table)
+    complete = ~gaps.any(axis=1)
+    where = ", ".join(
+        f"{name} ({count})" for name, count in zip(names, gaps.sum(axis=0), strict=True) if count
+    )
+    if where and missing == "refuse":
+        line = sheet.lines[int(np.argmin(complete))]
+        raise ValueError(
+            f"{sheet.path}: {np.sum(~complete)} of {len(table)} rows lack an entry, the first in "
+            f"line {line}; by column: {where}; set missing to 'drop' to leave these rows out, or "
+            "name a column that is mostly empty in leave_out"
+        )
+    if where:
+        notes.append(f"{np.sum(~complete)} of {len(table)} rows were dropped; missing: {where}.")
+    return np.asarray(complete)
+
+
+def _check_features(path: Path, names: list[str], X: NDArray[np.float64], notes: list[str]) -> None:
+    d = X.shape[1]
+    if len(X) <= d:
+        raise ValueError(
+            f"{path}: {len(X)} complete rows are too few for {d} features; more rows than features "
+            "are needed, and many more to fit variances"
+        )
+    for name, column in zip(names, X.T, strict=True):
+        if np.ptp(column) <= 1e-12 * np.abs(column).max():
+            raise ValueError(
+                f"{path}: column {name} is constant ({column[0]:g}) and tells nothing; name it in "
+                "leave_out"
+            )
+    scaled = X / np.sqrt(np.mean(X**2, axis=0))
+    if (rank := int(np.linalg.matrix_rank(scaled))) < d:
+        notes.append(
+            f"The {d} features span {rank} dimensions only: some are sums of others, and leaving "
+            "these out changes nothing but the time it takes."
+        )
+    if len(X) < 5 * d * (d + 1) // 2:
+        notes.append(
+            f"{len(X)} rows are few for the {d * (d + 1) // 2} unknowns of the variances: expect a "
+            "rough fit."
+        )
+
+
+def _name(names: dict[str, str], mark: str) -> str:
+    return next(name for name, held in names.items() if held == mark)

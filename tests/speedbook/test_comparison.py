@@ -1,0 +1,123 @@
+"""Comparisons over runs: by hand, and against what the library simulates."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from speedbook.comparison import Comparison, by_variance, compare, shares
+from speedbook.figures import plotted_data
+from speedbook.tables import plot_calibration, plot_shares
+from speedlib import SPEED, Environment, LinearBandit, OnPolicy, Oracle, optimal_design, unit_ball
+
+MSE = np.array([[[2.0, 1.0], [4.0, 3.0]], [[6.0, 2.0], [6.0, 8.0]]])
+LOSS = np.array([[1.0, 0.5], [2.0, 1.0]])
+HAND = Comparison(("A", "B"), np.array([10, 100]), MSE, LOSS, np.zeros((2, 2)))
+
+
+def test_curves_by_hand() -> None:
+    rounds, means, errors = HAND.curves()["A"]
+    assert rounds.tolist() == [10, 100]
+    assert means.tolist() == [4.0, 1.5]
+    np.testing.assert_allclose(errors, [2.0, 0.5])
+
+
+def test_multiples_of_the_oracle_loss_by_hand() -> None:
+    means, halves = HAND.of_oracle(level=0.9)
+    np.testing.assert_allclose(means, [[2.5, 2.0], [3.5, 7.0]])
+    # Two runs: half their distance, times the quantile of a Cauchy law.
+    np.testing.assert_allclose(halves, np.tan(np.pi * 0.45) * np.array([[0.5, 0.0], [0.5, 1.0]]))
+    assert HAND.table(0.9).loc["B", "n = 10"] == f"4 ± {halves[1, 0]:.0f}"
+
+
+def test_ratio_to_the_best_baseline_by_hand() -> None:
+    found = HAND.against("B", ["A"], level=0.9)
+    assert found.reference == "A"
+    assert found.estimate == pytest.approx(np.sqrt(3 * 4))
+    width = np.tan(np.pi * 0.45) * abs(np.log(4 / 3)) / 2
+    assert found.low == pytest.approx(np.sqrt(12) * np.exp(-width))
+    assert found.high == pytest.approx(np.sqrt(12) * np.exp(width))
+    assert HAND.against("A", ["A", "B"], budget=0).reference == "A"
+
+
+def test_intervals_cover_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(400):
+        logs = rng.normal(0.3, 0.5, size=8)
+        mse = np.stack([np.exp(logs), np.ones(8)], axis=1)[:, :, None]
+        one = Comparison(("A", "B"), np.array([1]), mse, np.ones((8, 1)), np.zeros((2, 1)))
+        found = one.against("A", ["B"])
+        hits += found.low <= np.exp(0.3) <= found.high
+    assert stats.binomtest(hits, 400, 0.95).pvalue > 0.001
+
+
+def test_every_run_has_an_environment_of_its_own_and_a_seed_gives_it_again() -> None:
+    drawn = []
+
+    def draw(rng: np.random.Generator) -> Environment:
+        environment = unit_ball(high_variance=rng.uniform(0.2, 0.5))
+        drawn.append(environment)
+        return environment
+
+    first, again = (compare(draw, [Oracle(), OnPolicy()], [50, 500], 20, 3, 7) for _ in range(2))
+    assert first.mse.shape == (3, 2, 2)
+    assert np.array_equal(first.mse, again.mse)
+    assert len({each.bandit.variances[1] for each in drawn}) == 3
+    for row, each in zip(first.oracle_loss, drawn, strict=False):
+        best = optimal_design(each.bandit.features, each.bandit.variances, policy=each.policy)
+        np.testing.assert_allclose(row, best.value / np.array([50, 500]))
+    means, _ = first.of_oracle()
+    assert np.all(means > 0.99)
+
+
+def test_one_run_has_no_interval() -> None:
+    with pytest.raises(ValueError, match="runs"):
+        compare(lambda _: unit_ball(), [Oracle()], [50], 5, 1, 7)
+
+
+def test_shares_are_those_of_the_designs() -> None:
+    environment = unit_ball()
+    bandit, policy = environment.bandit, environment.policy
+    found = shares(environment, [Oracle(), OnPolicy(), SPEED()], 10_000, 50, seed=3)
+    best = optimal_design(bandit.features, bandit.variances, policy=policy)
+    np.testing.assert_allclose(found["Oracle"], best.weights, atol=2e-4)
+    np.testing.assert_allclose(found["On-policy"], policy, atol=0.005)
+    assert found["SPEED"].sum() == pytest.approx(1.0, abs=0.01)
+    assert found["SPEED"][[0, 2]].sum() > 0.9
+
+
+def test_shares_are_added_up_from_quiet_to_noisy() -> None:
+    table = by_variance({"A": np.array([0.1, 0.2, 0.3, 0.4])}, np.array([4.0, 1.0, 3.0, 2.0]), 2)
+    np.testing.assert_allclose(table.loc["A"], [0.6, 0.4])
+    assert list(table.columns) == [1, 2]
+
+
+def test_pictures_show_their_numbers() -> None:
+    table = pd.DataFrame([[0.64, 0.36], [0.0, 1.0]], index=["Oracle", "SPEED"], columns=[1, 2])
+    fig, (left, right) = plt.subplots(ncols=2)
+    plot_shares(left, table, title="share", xlabel="group")
+    plot_calibration(right, [1.0, 2.0], [1.5, 2.5], [0.1, 0.2])
+    drawn = plotted_data(fig)
+    assert any(np.array_equal(part, np.sqrt(table.to_numpy())) for part in drawn.values())
+    assert [text.get_text() for text in left.texts] == ["64", "36", "·", "100"]
+    assert any(np.array_equal(part, [[1.0, 1.5], [2.0, 2.5]]) for part in drawn.values())
+    bars = np.array([[[1.0, 1.3], [1.0, 1.7]], [[2.0, 2.1], [2.0, 2.9]]])
+    assert any(part.shape == bars.shape and np.allclose(part, bars) for part in drawn.values())
+    plt.close(fig)
+
+
+def test_rewards_are_drawn_from_the_environment_that_is_given() -> None:
+    """A strategy that learns must see the environment's noise, not another's."""
+    quiet, loud = (
+        Environment("two", LinearBandit(np.eye(2), [0.0, 0.0], Sigma=np.diag(v)), [0.5, 0.5])
+        for v in ([0.01, 4.0], [4.0, 0.01])
+    )
+    first, second = (
+        shares(each, [SPEED(covariance="psd")], 4000, 20, seed=1)["SPEED"] for each in (quiet, loud)
+    )
+    assert first[1] > 0.8
+    assert second[0] > 0.8

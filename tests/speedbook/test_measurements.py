@@ -1,0 +1,133 @@
+"""A user's own table: what is read, what is said, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedbook.measurements import read_measurements
+
+ROOT = Path(__file__).resolve().parents[2]
+GOOD = "a,b,y\n1,2,3\n2.5,-1,4\n0,1e1,.5\n"
+EXPECTED = [[1, 2], [2.5, -1], [0, 10]]
+
+
+def read(tmp_path: Path, text: str | bytes, target: str = "y", **choices):
+    path = tmp_path / "my table.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_measurements(path, target, **choices)
+
+
+def test_a_plain_table(tmp_path: Path) -> None:
+    table = read(tmp_path, GOOD)
+    assert table.columns == ("a", "b")
+    assert table.target == "y"
+    assert table.features.tolist() == EXPECTED
+    assert table.values.tolist() == [3, 4, 0.5]
+    assert table.lines == (2, 3, 4)
+    assert table.notes[0] == "Entries are separated by a comma, decimals by a point."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a;b;y\n1;2;3\n2,5;-1;4\n0;1e1;,5\n",
+        "a\tb\ty\n1\t2\t3\n2,5\t-1\t4\n0\t1e1\t0,5\n",
+        "a;b;y\n1;2;3\n2.5;-1;4\n0;1e1;.5\n",
+        'a,b,y\n1,2,3\n"2,5",-1,4\n0,1e1,"0,5"\n',
+        b"\xef\xbb\xbfa;b;y;;\r\n 1 ; 2;3;;\r\n;;;;\r\n2,5;-1;4;;\r\n0;1e1;,5;;\r\n;;;;\r\n",
+        'y,"b",a\n3,2,1\n4,-1,2.5\n.5,1e1,0\n',
+    ],
+    ids=["semicolons", "tabs", "semicolons and points", "quoted", "spreadsheet", "other order"],
+)
+def test_the_same_table_in_other_clothes(tmp_path: Path, text: str | bytes) -> None:
+    table = read(tmp_path, text)
+    order = [table.columns.index(name) for name in ("a", "b")]
+    assert table.features[:, order].tolist() == EXPECTED
+    assert table.values.tolist() == [3, 4, 0.5]
+
+
+def test_separator_and_decimals_can_be_said(tmp_path: Path) -> None:
+    text = "a;b,c;y\n1;2;3\n2;-1;4\n0;1;5\n"
+    table = read(tmp_path, text, separator="semicolon", decimal="comma")
+    assert table.columns == ("a", "b,c")
+    assert read(tmp_path, GOOD, separator="comma", decimal="point").features.tolist() == EXPECTED
+
+
+def test_incomplete_rows_are_dropped_when_asked(tmp_path: Path) -> None:
+    text = GOOD + "NA,1,1\n2,-200,2\n3,3,\n"
+    table = read(tmp_path, text, missing="drop", missing_values=["-200"])
+    assert table.features.tolist() == EXPECTED
+    assert "3 of 6 rows were dropped; missing: a (1), b (1), y (1)." in table.notes
+
+
+def test_gaps_in_columns_that_are_left_out_do_not_matter(tmp_path: Path) -> None:
+    text = "a,town,b,y\n1,Rome,2,3\n2.5,,-1,4\n0,Oslo,1e1,.5\n"
+    assert read(tmp_path, text, leave_out=["town"]).features.tolist() == EXPECTED
+
+
+def test_dependent_features_and_few_rows_are_told(tmp_path: Path) -> None:
+    rows = [(x, x**2, x + 3 * x**2, 1.0 + x) for x in np.linspace(1, 2, 7)]
+    text = "a,b,c,y\n" + "".join(",".join(f"{value:.6f}" for value in row) + "\n" for row in rows)
+    notes = " ".join(read(tmp_path, text.replace("\n", "\n")).notes)
+    assert "7 rows are few for the 6 unknowns" in notes
+    exact = "a,b,c,y\n" + "".join(f"{k},{k * k},{k + 3 * k * k},1\n" for k in range(1, 8))
+    assert "span 2 dimensions only" in " ".join(read(tmp_path, exact).notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "choices", "message"),
+    [
+        ("", {}, r"first line must name two columns"),
+        ("a\n1\n", {"target": "a"}, r"two columns or more"),
+        ("a,b\n1,2\n2,3\n", {}, r"has no column 'y'; there are a, b"),
+        (GOOD, {"target": "yy"}, r"has no column 'yy'; did you mean 'y'\?"),
+        (GOOD, {"leave_out": ["bb"]}, r"has no column 'bb'; did you mean 'b'\?"),
+        (GOOD, {"leave_out": ["a", "b"]}, r"no column is left as a feature beside y"),
+        ("a,a,y\n1,2,3\n", {}, r"two columns have the name 'a'"),
+        ("a,,y\n1,2,3\n", {}, r"column 2 has entries but no name"),
+        (GOOD + "1,2\n", {}, r"line 5: has 2 entries, but the first line names 3"),
+        (GOOD + "1,2,3,4\n", {}, r"line 5: has 4 entries.*quotation marks"),
+        (GOOD + "big,2,3\n", {}, r"line 5: column a holds 'big', which is no number.*leave_out"),
+        (GOOD + "1,inf,3\n", {}, r"line 5: column b holds 'inf'"),
+        (GOOD + "1,1_000,3\n", {}, r"line 5: column b holds '1_000'"),
+        ("a;y\n1.000,5;2\n2,5;3\n1,5;4\n", {}, r"line 2: column a holds '1.000,5'.*decimal comma"),
+        ("a;b;y\n1,5;2.5;1\n", {}, r"two ways, '2.5' in column b and '1,5' in column a;.*decimal"),
+        (
+            GOOD + "1,,3\n,,1\n",
+            {},
+            r"2 of 5 rows lack an entry, the first in line 5; .*a \(1\), b \(2",
+        ),
+        (GOOD + "1,,3\n", {}, r"set missing to 'drop'"),
+        (GOOD.replace("2,3", ",3"), {"missing": "drop"}, r"2 complete rows are too few for 2"),
+        ("a,b,y\n1,7,3\n2,7,4\n3,7,5\n", {}, r"column b is constant \(7\).*leave_out"),
+        (b"a,b,y\n1,2,\xe4\n", {}, r"is not in UTF-8 \(byte 11\); save it as CSV UTF-8"),
+        (GOOD, {"separator": "space"}, r"separator"),
+        (GOOD, {"decimal": "dot"}, r"decimal"),
+        (GOOD, {"missing": "ignore"}, r"missing"),
+    ],
+)
+def test_what_is_doubtful_is_refused(
+    tmp_path: Path, text: str | bytes, choices: dict, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, text, **choices)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"nowhere\.csv: there is no such file"):
+        read_measurements(tmp_path / "nowhere.csv", "y")
+
+
+def test_the_example_that_comes_along() -> None:
+    path = ROOT / "data" / "example-measurements.csv"
+    choices = {"leave_out": ["barista", "machine"], "missing": "drop"}
+    table = read_measurements(path, "yield", **choices)
+    lines = path.read_text().splitlines()
+    assert table.features.shape == (290, 4)
+    for place, line in enumerate(table.lines):
+        _, *numbers, _, target = lines[line - 1].replace(",", ".").split(";")
+        assert table.features[place].tolist() == [float(number) for number in numbers]
+        assert table.values[place] == float(target)
