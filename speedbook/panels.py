@@ -1,7 +1,7 @@
-"""What the pages of the experiments show besides the curves.
+"""How far strategies are from the oracle, and from each other.
 
-Shares of the rounds as a picture, distances from the oracle, and the number that a claim about a
-figure comes down to: by what factor one strategy is better than all others.
+The second is the number that a claim about a figure comes down to: by what factor one strategy is
+better than all others.
 """
 
 from __future__ import annotations
@@ -12,18 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from scipy.stats import norm
 
-from speedbook.figures import GREY, INK, STRATEGIES, plot_mse
+from speedbook.figures import plot_mse
 
 if TYPE_CHECKING:
     from speedlib.curves import MSECurves
-
-#: Share of the rounds, from none to all.
-SHADES = LinearSegmentedColormap.from_list("shares", ["#ffffff", "#9ec9e2", "#0b559f"])
-#: Numbers are white on cells darker than this share of the darkest.
-DARK = 0.7
 
 
 class Advantage(NamedTuple):
@@ -91,41 +85,12 @@ def smallest_advantage(
     return Advantage(float(ratios.min()), (float(low), float(high)), over[int(worst)], rounds)
 
 
-def plot_shares(ax: Axes, shares: pd.DataFrame, *, title: str = "share of the rounds, %") -> None:
-    """Draw shares as shaded cells with their numbers, a row for each strategy.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    shares : DataFrame
-        A column for each action or group of actions, whose label stands below. A dozen columns are
-        legible.
-    title : str
-        What is drawn.
-    """
-    values = shares.to_numpy()
-    most = values.max()
-    _ = ax.imshow(values, cmap=SHADES, vmin=0, vmax=most, aspect="auto")
-    for (row, column), share in np.ndenumerate(values):
-        color = "white" if share > DARK * most else INK if share else "#a0a0a0"
-        text = "0" if share == 0 else f"{100 * share:.0f}" if share >= 0.0095 else "<1"
-        _ = ax.text(column, row, text, ha="center", va="center", color=color, fontsize=11)
-    _ = ax.set_xticks(range(shares.shape[1]), [str(label) for label in shares.columns], fontsize=10)
-    _ = ax.set_yticks(range(shares.shape[0]), [str(name) for name in shares.index], fontsize=11)
-    for label, name in zip(ax.get_yticklabels(), shares.index, strict=True):
-        label.set_color(STRATEGIES[name]["color"] if name in STRATEGIES else INK)
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-    ax.spines[:].set_visible(False)
-    ax.set_title(title, color=GREY, fontweight="normal")
-
-
 def ratios(curves: MSECurves) -> dict[str, tuple[Any, Any, Any]]:
     """Return rounds, MSE and standard error of each strategy, in units of the oracle loss."""
     return {
-        name: (curves.rounds, *(part / curves.oracle_loss for part in curves.of(name)))
+        name: (curves.rounds, mse / curves.oracle_loss, error / curves.oracle_loss)
         for name in curves.strategies
+        for mse, error in [curves.of(name)]
     }
 
 

@@ -8,13 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from speedbook.figures import GREY, INK
+from speedbook.figures import GREY, INK, STRATEGIES
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str) -> None:
+def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") -> None:
     """Draw a table of shares as shaded cells with the percentages written in them.
 
     Parameters
@@ -36,6 +36,8 @@ def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str) -> No
         _ = ax.text(column, row, text, ha="center", va="center", color=color, fontsize=11)
     ax.set_xticks(range(len(table.columns)), [str(name) for name in table.columns])
     ax.set_yticks(range(len(table.index)), list(table.index))
+    for label, name in zip(ax.get_yticklabels(), table.index, strict=True):
+        label.set_color(STRATEGIES[name]["color"] if name in STRATEGIES else INK)
     ax.tick_params(length=0)
     ax.grid(False)
     ax.spines[:].set_visible(False)

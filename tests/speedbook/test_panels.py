@@ -1,16 +1,14 @@
-"""What the pages of the experiments share: advantages, shares of the rounds, ratios."""
+"""Advantages and ratios: by hand, and how often their intervals cover."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import norm
 
 from speedbook.panels import (
     plot_ratios,
-    plot_shares,
     ratio_table,
     smallest_advantage,
 )
@@ -81,16 +79,6 @@ def test_the_interval_covers_the_smallest_ratio() -> None:
         low, high = smallest_advantage(noisy, ["On-policy"]).interval
         missed += not low <= 1.1 <= high
     assert missed <= 14  # more would happen once in 10,000 times if one in a hundred missed
-
-
-def test_cells_show_the_shares() -> None:
-    fig, ax = plt.subplots()
-    shares = pd.DataFrame([[0.5, 0.5, 0.0], [0.996, 0.0, 0.004]], index=["Oracle", "Mine"])
-    plot_shares(ax, shares)
-    assert [text.get_text() for text in ax.texts] == ["50", "50", "0", "100", "0", "<1"]
-    assert ax.images[0].get_array().tolist() == shares.to_numpy().tolist()
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["Oracle", "Mine"]
-    plt.close(fig)
 
 
 def test_ratios_are_in_units_of_the_oracle_loss() -> None:
