@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from speedlib import target_direction
 from speedlib.checks import check_count, check_features, check_policy, check_psd
@@ -54,8 +54,17 @@ def printed_loss_bounds(features: ArrayLike, policy: ArrayLike) -> Bounds:
     return Bounds(lower=largest if d == 1 else 0.0, upper=d * largest)
 
 
-def printed_first_term(features: ArrayLike, policy: ArrayLike, rounds: int) -> float:
+def printed_first_term(
+    features: ArrayLike, policy: ArrayLike, rounds: ArrayLike
+) -> NDArray[np.float64]:
     r"""Proposition 5, n times its first term without a constant: :math:`d\lambda_1(V)\log n`.
+
+    Parameters
+    ----------
+    features, policy : array-like, shapes (A, d) and (A,)
+        The actions and the target policy.
+    rounds : array-like of int
+        Numbers n of rounds.
 
     References
     ----------
@@ -63,11 +72,10 @@ def printed_first_term(features: ArrayLike, policy: ArrayLike, rounds: int) -> f
 
     Examples
     --------
-    >>> round(printed_first_term([[1.0]], [1.0], 100), 6)
-    4.60517
+    >>> printed_first_term([[1.0]], [1.0], [1, 100]).round(6)
+    array([0.     , 4.60517])
     """
-    n = check_count("rounds", rounds, 1)
-    return printed_loss_bounds(features, policy).upper * float(np.log(n))
+    return np.asarray(printed_loss_bounds(features, policy).upper * np.log(np.asarray(rounds)))
 
 
 def loss_bounds(features: ArrayLike, policy: ArrayLike, Sigma: ArrayLike) -> Bounds:
