@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import hypothesis
 import pytest
 from nbval.plugin import IPyNbFile
@@ -13,6 +15,11 @@ hypothesis.settings.register_profile(
     "reproducible", derandomize=True, deadline=None, database=None, print_blob=True
 )
 hypothesis.settings.load_profile("reproducible")
+
+# A shell starts what it puts in the background deaf to Ctrl-C, and every process below inherits
+# that: programs whose interruption is tested must be able to hear it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
