@@ -137,6 +137,27 @@ def determinant(square: Matrix) -> Fraction:
     )
 
 
+def eigenvalues(square: Matrix) -> tuple[Fraction, Fraction]:
+    """Return both eigenvalues of a symmetric two-by-two matrix, the smaller one first.
+
+    Raises
+    ------
+    ValueError
+        If they are not rational.
+
+    Examples
+    --------
+    >>> eigenvalues(matrix([[2, 1], [1, 2]]))
+    (Fraction(1, 1), Fraction(3, 1))
+    """
+    half = trace(square) / 2
+    square_of_gap = half**2 - determinant(square)
+    gap = Fraction(math.isqrt(square_of_gap.numerator), math.isqrt(square_of_gap.denominator))
+    if gap**2 != square_of_gap:
+        raise ValueError(f"square: its eigenvalues are not rational; got {text(square)}")
+    return half - gap, half + gap
+
+
 def variances(features: Matrix, Sigma: Matrix) -> Vector:
     r"""Return :math:`\sigma^2(a) = x(a)^\top \Sigma\, x(a)` for each action."""
     return tuple(dot(x, times(Sigma, x)) for x in features)

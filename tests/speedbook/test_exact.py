@@ -108,6 +108,13 @@ def test_only_exact_numbers_are_taken():
         exact.inverse(exact.matrix([[1, 1], [1, 1]]))
 
 
+def test_eigenvalues_of_small_matrices():
+    square = exact.matrix([["5/16", "-1/4"], ["-1/4", "5/16"]])
+    assert exact.eigenvalues(square) == (Fraction(1, 16), Fraction(9, 16))
+    with pytest.raises(ValueError, match="not rational"):
+        exact.eigenvalues(exact.matrix([[1, 1], [1, 2]]))
+
+
 def test_numbers_are_written_as_one_writes_them():
     table = exact.steps({"b": exact.vector("1/2 1/2"), "A": exact.matrix([[1, 0], [0, 1]])})
     assert list(table["value"]) == ["(1/2, 1/2)", "[1, 0; 0, 1]"]
