@@ -75,5 +75,5 @@ def plot_calibration(
         elinewidth=1,
         markeredgecolor="white",
     )
-    ax.set(xlim=ends, ylim=(0.0, None), xlabel="fitted variance, means of tenths of the rows")
+    ax.set(xlim=ends, ylim=(0.0, None), xlabel="fitted variance, mean of the group")
     ax.set_title("mean squared residual", color=GREY, fontweight="normal")
