@@ -252,7 +252,7 @@ def label_ends(ax: Axes, ends: Mapping[str, tuple[float, float]]) -> None:
             xytext=(1.06, place),
             textcoords="axes fraction",
             va="center",
-            color=_darker(color),
+            color=darker(color),
             fontweight="bold" if name == "SPEED" else "normal",
             arrowprops={
                 "arrowstyle": "-",
@@ -265,7 +265,7 @@ def label_ends(ax: Axes, ends: Mapping[str, tuple[float, float]]) -> None:
         )
 
 
-def _darker(color: str) -> tuple[float, ...]:
+def darker(color: str) -> tuple[float, ...]:
     """Letters are thin: darken their colour until the palest has a contrast of 4.5 on white."""
     return tuple(0.72 * part for part in to_rgb(color))
 

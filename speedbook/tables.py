@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from speedbook.figures import GREY, INK, STRATEGIES
+from speedbook.figures import GREY, INK, STRATEGIES, darker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") 
     ax.set_xticks(range(len(table.columns)), [str(name) for name in table.columns])
     ax.set_yticks(range(len(table.index)), list(table.index))
     for label, name in zip(ax.get_yticklabels(), table.index, strict=True):
-        label.set_color(STRATEGIES[name]["color"] if name in STRATEGIES else INK)
+        label.set_color(darker(STRATEGIES[name]["color"]) if name in STRATEGIES else INK)
     ax.tick_params(length=0)
     ax.grid(False)
     ax.spines[:].set_visible(False)

@@ -76,7 +76,7 @@ def test_lines_and_letters_stand_out_from_white(name: str) -> None:
     # WCAG 2: at least 3 for what is drawn, 4.5 for what is written.
     color = figures.strategy_style(name)["color"]
     assert contrast_on_white(color) >= 3
-    assert contrast_on_white(figures._darker(color)) >= 4.5
+    assert contrast_on_white(figures.darker(color)) >= 4.5
 
 
 def test_no_two_strategies_are_drawn_alike_without_their_colours() -> None:
