@@ -1,0 +1,147 @@
+r"""Equivalence theorems: how to tell from one design alone that no other is better.
+
+Each criterion has a *sensitivity* of every action, an average over the design that is the same for
+all designs, and one inequality. The ratio of the largest sensitivity to that average is one for an
+optimal design and only for it, and no other design is more efficient by a larger factor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from speedlib import information_matrix
+from speedlib.checks import check_choice, check_direction, check_features, check_variances
+
+__all__ = ["CRITERIA", "ellipse", "equivalence_ratio", "sensitivities", "tangent_ratio"]
+
+CRITERIA = ("D", "A", "PE")
+
+
+def sensitivities(
+    criterion: str,
+    weights: ArrayLike,
+    features: ArrayLike,
+    variances: ArrayLike,
+    *,
+    direction: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    r"""How much an action would help, in units of the average over the design.
+
+    With :math:`\tilde x = x/\sigma`, the information matrix A of the design and
+    :math:`y = A^{-1}c`:
+
+    - ``"D"``: :math:`\tilde x^\top A^{-1}\tilde x / d`;
+    - ``"A"``: :math:`\tilde x^\top A^{-2}\tilde x / \mathrm{Tr}\,A^{-1}`;
+    - ``"PE"``: :math:`(\tilde x^\top y)^2 / c^\top y`.
+
+    Parameters
+    ----------
+    criterion : {"D", "A", "PE"}
+        Which criterion.
+    weights : array-like, shape (A,)
+        A design whose information matrix is invertible.
+    features, variances : array-like, shapes (A, d) and (A,)
+        The actions.
+    direction : array-like, shape (d,), optional
+        The direction c, for ``"PE"``.
+
+    Returns
+    -------
+    ndarray, shape (A,)
+        Non-negative; the average over the design is one.
+
+    References
+    ----------
+    F. Pukelsheim, "Optimal Design of Experiments" (2006), Chapters 2 and 7.
+
+    Examples
+    --------
+    >>> sensitivities("D", [0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [4.0, 1.0])
+    array([1., 1.])
+    """
+    check_choice("criterion", criterion, CRITERIA)
+    x = check_features(features)
+    points = x / np.sqrt(check_variances(variances, x.shape[0]))[:, None]
+    inverse = np.linalg.inv(information_matrix(weights, features, variances))
+    if criterion == "D":
+        return np.asarray(np.einsum("ai,ij,aj->a", points, inverse, points) / x.shape[1])
+    if criterion == "A":
+        return np.asarray(((points @ inverse) ** 2).sum(axis=1) / np.trace(inverse))
+    if direction is None:
+        raise ValueError('direction: criterion "PE" needs it')
+    c = check_direction(direction, x.shape[1])
+    return np.asarray((points @ inverse @ c) ** 2 / (c @ inverse @ c))
+
+
+def equivalence_ratio(
+    criterion: str,
+    weights: ArrayLike,
+    features: ArrayLike,
+    variances: ArrayLike,
+    *,
+    direction: ArrayLike | None = None,
+) -> float:
+    """Largest sensitivity: at least one, and one exactly for an optimal design.
+
+    The efficiency of the design is at least the inverse of this number.
+
+    Parameters
+    ----------
+    criterion, weights, features, variances, direction
+        As in :func:`sensitivities`.
+
+    Returns
+    -------
+    float
+        Infinite if the information matrix is singular.
+    """
+    try:
+        found = sensitivities(criterion, weights, features, variances, direction=direction)
+    except np.linalg.LinAlgError:
+        return float("inf")
+    return float(found.max())
+
+
+def tangent_ratio(
+    solution: ArrayLike, direction: ArrayLike, features: ArrayLike, variances: ArrayLike
+) -> float:
+    r"""Largest :math:`(\tilde x(a)^\top y)^2 / c^\top y` for a given y with :math:`Ay = c`.
+
+    At most one for some such y exactly if the design is PE-optimal, also where A is singular and
+    more than one y solves the equation.
+
+    Parameters
+    ----------
+    solution : array-like, shape (d,)
+        The vector y.
+    direction : array-like, shape (d,)
+        The direction c.
+    features, variances : array-like, shapes (A, d) and (A,)
+        The actions.
+    """
+    x = check_features(features)
+    y, c = check_direction(solution, x.shape[1]), check_direction(direction, x.shape[1])
+    return float(((x @ y) ** 2 / check_variances(variances, x.shape[0])).max() / (c @ y))
+
+
+def ellipse(matrix: ArrayLike, size: float = 1.0, points: int = 361) -> NDArray[np.float64]:
+    r"""Points of the ellipse :math:`\{z : z^\top A^{-1} z = \text{size}\}` in the plane.
+
+    Parameters
+    ----------
+    matrix : array-like, shape (2, 2)
+        The positive semidefinite matrix A.
+    size : float
+        What the quadratic form equals.
+    points : int
+        How many points.
+
+    Returns
+    -------
+    ndarray, shape (points, 2)
+    """
+    eigenvalues, vectors = np.linalg.eigh(np.asarray(matrix, dtype=float))
+    angle = np.linspace(0, 2 * np.pi, points)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.asarray(circle * np.sqrt(size * np.maximum(eigenvalues, 0)) @ vectors.T)
