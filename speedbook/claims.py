@@ -17,6 +17,8 @@ from speedbook.paths import find_root
 from speedbook.rules import VERDICTS, Kind, Outcome, Rule, Verdict
 
 REGISTRY = "book/claims.yml"
+#: Safe, and in C where libyaml is there: a notebook reads the registry once for every record.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: Records keep this many digits, so that two machines that differ in the last bits write the same.
 RECORD_DIGITS = 10
 
@@ -97,7 +99,7 @@ def load_registry(root: Path) -> Registry:
     """
     path = root / REGISTRY
     try:
-        return Registry.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return Registry.model_validate(yaml.load(path.read_text(encoding="utf-8"), LOADER))
     except FileNotFoundError:
         raise ValueError(f"{REGISTRY} is missing in {root}") from None
     except yaml.YAMLError as error:
