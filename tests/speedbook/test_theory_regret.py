@@ -35,6 +35,7 @@ def test_allocation_penalty_is_the_loss_of_the_wrong_allocation():
 def test_the_best_vertex_is_the_optimal_design():
     for gap in (0.0, 0.3, 2.0):
         best = regret.vertices(X, C)
+        assert np.all(np.any(best, axis=0))  # every action has its turn
         assert best @ X == pytest.approx(np.broadcast_to(C, (len(best), 3)))
         costs = np.abs(best) @ np.sqrt(variances(gap))
         found = optimal_design(X, variances(gap), direction=C).value
@@ -57,6 +58,7 @@ def test_the_gap_of_two_vertices_is_estimated_with_the_spread_given():
     drawn = np.sqrt(fitted) @ (w[second] - w[first])
     assert drawn.std() * np.sqrt(6 * each) == pytest.approx(two.spread, rel=0.04)
     assert two.expected_excess(0) == pytest.approx(((two.best + two.gap) ** 2 - two.best**2) / 2)
+    assert two.expected_excess(1e6) < 1e-6 * two.expected_excess(0)
 
 
 def test_no_gap_costs_more_than_the_worst_tie():
