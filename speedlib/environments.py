@@ -89,7 +89,7 @@ def unit_ball(
     Notes
     -----
     The paper gives the three groups of actions, the high variance 0.35 and the probability 0.1 of
-    the informative action, but no coordinates (Appendix A.8, file addl_expt.tex): the angles, the
+    the informative action, but no coordinates (Appendix D, file addl_expt.tex): the angles, the
     low variance and the probability 0.8 are our choice.
     """
     n_actions = check_count("n_actions", n_actions, 3)
@@ -190,7 +190,7 @@ def high_dimensional_ball(
 
     Notes
     -----
-    The paper (Appendix A.8, file addl_expt.tex) has d = 15, 20, 25 with d² + 20 actions, places
+    The paper (Appendix D, file addl_expt.tex) has d = 15, 20, 25 with d² + 20 actions, places
     them "in a unit ball in R²", and says no more than that the informative actions have high
     variance and low probability: angles, directions and numbers are our choice.
     """
