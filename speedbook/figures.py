@@ -265,9 +265,10 @@ def label_ends(ax: Axes, ends: Mapping[str, tuple[float, float]]) -> None:
         )
 
 
-def darker(color: str) -> tuple[float, ...]:
+def darker(color: str) -> tuple[float, float, float]:
     """Letters are thin: darken their colour until the palest has a contrast of 4.5 on white."""
-    return tuple(0.72 * part for part in to_rgb(color))
+    red, green, blue = (0.72 * part for part in to_rgb(color))
+    return red, green, blue
 
 
 def spread(places: Sequence[float], gap: float, low: float = -np.inf) -> list[float]:
