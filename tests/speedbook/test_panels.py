@@ -50,6 +50,7 @@ def test_what_counts_can_be_restricted() -> None:
     both = curves(MSE, ERROR, [10, 100, 1000])
     late = smallest_advantage(both, ["On-policy", "A-optimal"], from_rounds=101)
     assert (late.over, late.rounds, late.estimate) == ("A-optimal", 1000, pytest.approx(1.6))
+    assert smallest_advantage(both, ["On-policy"], from_rounds=100).rounds == 100
     assert smallest_advantage(both, ["SPEED"], strategy="A-optimal").estimate == pytest.approx(
         2 / 9
     )
