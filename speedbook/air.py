@@ -7,7 +7,6 @@ where the file is not at hand.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from itertools import product
@@ -18,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
-from speedbook.datasets import DatasetError, info, load
-from speedbook.datasets.files import DATA_FOLDER, embedded_sha256, expected_sha256
+from speedbook.datasets import info, load
+from speedbook.datasets.files import expected_sha256, read_embedded
 from speedlib import Environment, LinearBandit
 from speedlib.checks import check_choice, check_count
 from speedlib.environments import threshold_policy
@@ -132,7 +131,8 @@ def load_moments() -> dict[str, Any]:
     DatasetError
         If it is missing or not the expected one.
     """
-    return _load_checked(MOMENTS)
+    moments: dict[str, Any] = json.loads(read_embedded(MOMENTS))
+    return moments
 
 
 def load_results() -> dict[str, Any]:
@@ -143,24 +143,8 @@ def load_results() -> dict[str, Any]:
     DatasetError
         If they are missing or not the expected ones.
     """
-    return _load_checked(RESULTS)
-
-
-def _load_checked(name: str) -> dict[str, Any]:
-    path = DATA_FOLDER / name
-    remedy = "\n  what to do: restore it from the repository"
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}{remedy}") from error
-    expected, found = embedded_sha256(name), hashlib.sha256(content).hexdigest()
-    if found != expected:
-        raise DatasetError(
-            f"{path} is not the expected one, and was not read any further"
-            f"\n  expected:   SHA-256 {expected}\n  found:      SHA-256 {found}{remedy}"
-        )
-    held: dict[str, Any] = json.loads(content)
-    return held
+    results: dict[str, Any] = json.loads(read_embedded(RESULTS))
+    return results
 
 
 def draw_surrogate(

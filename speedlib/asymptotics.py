@@ -18,7 +18,8 @@ where :math:`S^2 = nL_n^*`: first-order errors cancel. With
 
 The bias of squared residuals, of order :math:`1/\Gamma`, enters squared and does not count. Where
 two vertices cost nearly the same, n must be large before the vertex is safe: the formula speaks of
-one bandit at a time.
+one bandit at a time. It supposes that no floor binds in the limit: one that lies above the true
+variance of a support point changes the design for good, and its excess does not vanish.
 """
 
 from __future__ import annotations

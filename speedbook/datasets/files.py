@@ -17,6 +17,9 @@ SUMS = DATA_FOLDER / "SHA256SUMS"
 #: The environment variable that names a folder to look in first.
 VARIABLE = "SPEEDLIB_DATA_DIR"
 
+#: What to do about a file in ``data/`` that is lost or changed.
+RESTORE = "restore it from the repository"
+
 
 class DatasetError(Exception):
     """A file of a data set is missing, unreadable or not the expected one.
@@ -93,16 +96,33 @@ def read_checked(dataset: Dataset, path: Path) -> bytes:
     DatasetError
         If the file cannot be read or its SHA-256 is not the expected one.
     """
+    return _checked(path, dataset.file, expected_sha256(dataset), dataset.remedy)
+
+
+def read_embedded(file: str) -> bytes:
+    """Return the content of a file in ``data/``, if it is the expected one.
+
+    Raises
+    ------
+    DatasetError
+        As `read_checked`.
+    """
+    return _checked(DATA_FOLDER / file, file, embedded_sha256(file), RESTORE)
+
+
+def _checked(path: Path, file: str, expected: str, remedy: str) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}") from error
-    expected, found = expected_sha256(dataset), hashlib.sha256(content).hexdigest()
+        raise DatasetError(
+            f"{path} cannot be read: {error.strerror}\n  what to do: {remedy}"
+        ) from error
+    found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise DatasetError(
-            f"{path} is not the expected {dataset.file}, and was not read any further"
+            f"{path} is not the expected {file}, and was not read any further"
             f"\n  expected:   SHA-256 {expected}"
             f"\n  found:      SHA-256 {found} ({len(content):,} bytes)"
-            f"\n  what to do: replace or remove this file; {dataset.remedy}"
+            f"\n  what to do: replace or remove this file; {remedy}"
         )
     return content

@@ -109,7 +109,7 @@ def test_damaged_or_missing_moments_are_not_parsed(
     good = (ROOT / "data" / air.MOMENTS).read_text()
     if damage is not None:
         (tmp_path / air.MOMENTS).write_text(damage(good))
-    monkeypatch.setattr(air, "DATA_FOLDER", tmp_path)
+    monkeypatch.setattr(files, "DATA_FOLDER", tmp_path)
     with pytest.raises(datasets.DatasetError, match="restore it") as caught:
         air.load_moments()
     assert str(tmp_path / air.MOMENTS) in str(caught.value)
