@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from speedlib.checks import check_choice
 
-#: What separates the entries of a row; "auto" takes the one that splits the first line most often.
+#: What separates the entries of a row; "auto" looks for semicolons, then tabs, then commas.
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 DECIMALS = {"point": ".", "comma": ","}
 #: What to do with a row in which something is missing.

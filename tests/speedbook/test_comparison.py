@@ -11,7 +11,16 @@ from scipy import stats
 from speedbook.comparison import Comparison, by_variance, compare, shares
 from speedbook.figures import plotted_data
 from speedbook.tables import plot_calibration, plot_shares
-from speedlib import SPEED, Environment, LinearBandit, OnPolicy, Oracle, optimal_design, unit_ball
+from speedlib import (
+    SPEED,
+    Environment,
+    LinearBandit,
+    OnPolicy,
+    Oracle,
+    mse_curve,
+    optimal_design,
+    unit_ball,
+)
 
 MSE = np.array([[[2.0, 1.0], [4.0, 3.0]], [[6.0, 2.0], [6.0, 8.0]]])
 LOSS = np.array([[1.0, 0.5], [2.0, 1.0]])
@@ -41,6 +50,13 @@ def test_ratio_to_the_best_baseline_by_hand() -> None:
     assert found.low == pytest.approx(np.sqrt(12) * np.exp(-width))
     assert found.high == pytest.approx(np.sqrt(12) * np.exp(width))
     assert HAND.against("A", ["A", "B"], budget=0).reference == "A"
+
+
+def test_which_baseline_is_best_is_asked_at_the_budget_in_question() -> None:
+    mse = np.array([[[1.0, 9.0], [2.0, 4.0], [6.0, 6.0]]] * 2)
+    crossing = Comparison(("A", "B", "C"), np.array([10, 100]), mse, np.ones((2, 2)), mse[0])
+    assert crossing.against("C", ["A", "B"], budget=0).reference == "A"
+    assert crossing.against("C", ["A", "B"]).reference == "B"
 
 
 def test_intervals_cover_as_often_as_they_say() -> None:
@@ -74,6 +90,32 @@ def test_every_run_has_an_environment_of_its_own_and_a_seed_gives_it_again() -> 
     assert np.all(means > 0.99)
 
 
+def test_the_simulation_does_not_use_the_stream_that_draws_the_environment() -> None:
+    seeds = []
+
+    def draw(rng: np.random.Generator) -> Environment:
+        sequence = rng.bit_generator.seed_seq
+        assert isinstance(sequence, np.random.SeedSequence)
+        seeds.append(int(sequence.generate_state(1)[0]))
+        return unit_ball()
+
+    found = compare(draw, [SPEED()], [200], 20, 2, 7).mse
+    ball = unit_ball()
+    for mse, seed in zip(found, seeds, strict=True):
+        same = mse_curve(ball.bandit, ball.policy, [SPEED()], [200], 20, seed=seed).mse
+        assert not np.array_equal(mse, same)
+    assert found[0] != found[1]
+
+
+def test_what_cannot_be_estimated_is_counted_over_all_runs() -> None:
+    """Two pulls of three one-hot actions: the value is lost in every replication."""
+    one_hot = Environment(
+        "three", LinearBandit(np.eye(3), np.ones(3), Sigma=np.eye(3)), [1 / 3] * 3
+    )
+    lost = compare(lambda _: one_hot, [OnPolicy()], [2, 3000], 25, 2, 7).inestimable
+    assert lost.tolist() == [[1.0, 0.0]]
+
+
 def test_one_run_has_no_interval() -> None:
     with pytest.raises(ValueError, match="runs"):
         compare(lambda _: unit_ball(), [Oracle()], [50], 5, 1, 7)
@@ -87,6 +129,9 @@ def test_shares_are_those_of_the_designs() -> None:
     np.testing.assert_allclose(found["Oracle"], best.weights, atol=2e-4)
     np.testing.assert_allclose(found["On-policy"], policy, atol=0.005)
     assert found["SPEED"].sum() == pytest.approx(1.0, abs=0.01)
+    # Shares are of all rounds: those that rounding down leaves unused are missing.
+    spent = shares(environment, [SPEED()], 100, 50, seed=3)["SPEED"].sum() * 100
+    assert 97 <= spent < 100
     assert found["SPEED"][[0, 2]].sum() > 0.9
 
 
