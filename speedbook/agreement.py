@@ -6,7 +6,10 @@ it depends on, so that the ledger can tell when that has changed since.
 
 from __future__ import annotations
 
+import ast
+import io
 import json
+import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,14 +76,42 @@ class Agreements(_Part):
 def dependencies(root: Path, claim: Claim, notebook: NotebookNode) -> dict[str, str]:
     """Return digests of what the verdicts of a claim depend on.
 
-    Data are not among them: the code names their checksums.
+    Data are not among them: the code names their checksums. Nor are remarks in the library, which
+    change no number.
     """
     library = files_below(root / "speedlib").items()
     return {
         NOTEBOOK: digest({str(place): source for place, source in enumerate(code(notebook))}),
         RULE: digest({"claim": claim.model_dump_json(include={"kind", "rule", "notebook"})}),
-        LIBRARY: digest({n: p.read_text("utf-8") for n, p in library if p.suffix == ".py"}),
+        LIBRARY: digest(
+            {n: without_remarks(p.read_text("utf-8")) for n, p in library if p.suffix == ".py"}
+        ),
     }
+
+
+def without_remarks(source: str) -> str:
+    r"""Return Python source without comments, docstrings and blank lines.
+
+    Examples
+    --------
+    >>> without_remarks('def f():\n    "Halve."\n\n    return 0.5  # not "# 2"\n')
+    'def f():\n    return 0.5'
+    """
+    remarks = {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and ast.get_docstring(node) is not None
+        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    ends = {token.start[0]: token.start[1] for token in tokens if token.type == tokenize.COMMENT}
+    lines = (
+        line[: ends.get(number)].rstrip()
+        for number, line in enumerate(source.splitlines(), 1)
+        if number not in remarks
+    )
+    return "\n".join(filter(None, lines))
 
 
 def read_agreements(root: Path) -> dict[str, Agreement]:

@@ -128,7 +128,7 @@ def estimate_covariance(
     Notes
     -----
     The sum over rounds depends on the data only through T(a) and q(a), so that the cost does not
-    grow with the number of rounds. Equation (6) of the paper (file regret.tex), where the minimum
+    grow with the number of rounds. Equation (5) of the paper (file regret.tex), where the minimum
     over all matrices is printed; it leaves open which minimiser is meant when there are many.
 
     The ridge estimate minimises the mean squared deviation plus
