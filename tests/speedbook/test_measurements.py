@@ -56,6 +56,40 @@ def test_separator_and_decimals_can_be_said(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD, separator="comma", decimal="point").features.tolist() == EXPECTED
 
 
+def test_a_semicolon_in_the_first_line_is_no_comma_of_a_name(tmp_path: Path) -> None:
+    table = read(tmp_path, "a;b, c and d, e;y\n1;2;3\n2;-1;4\n0;1;5\n")
+    assert table.columns == ("a", "b, c and d, e")
+
+
+def test_quotes_count_after_a_blank(tmp_path: Path) -> None:
+    table = read(tmp_path, 'a, "b, c", y\n1, "2", 3\n2, -1, 4\n0, 1, 5\n')
+    assert table.columns == ("a", "b, c")
+
+
+def test_a_column_with_a_name_and_no_entries_is_not_skipped(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"by column: b \(3\)"):
+        read(tmp_path, "a;b;y\n1;;3\n2;;4\n0;;5\n")
+
+
+def test_words_for_nothing_are_those_that_were_said_whatever_their_case(tmp_path: Path) -> None:
+    text = GOOD + "n.d.,1,1\nLOST,2,2\n"
+    table = read(tmp_path, text, missing="drop", missing_values=["N.D.", " lost "])
+    assert table.features.tolist() == EXPECTED
+
+
+def test_a_rounding_error_is_no_variation(tmp_path: Path) -> None:
+    text = "a;b;y\n0.1;1;1\n0.1;2;2\n0.10000000000000001;3;3\n0.10000000000000002;4;4\n"
+    with pytest.raises(ValueError, match=r"column a is constant \(0\.1\)"):
+        read(tmp_path, text)
+
+
+def test_units_of_the_columns_do_not_decide_their_rank(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(40, 2)) * [1e-9, 1e9]
+    text = "a,b,y\n" + "".join(f"{a!r},{b!r},{a + b!r}\n" for a, b in rows.tolist())
+    assert not any("span" in note for note in read(tmp_path, text).notes)
+
+
 def test_incomplete_rows_are_dropped_when_asked(tmp_path: Path) -> None:
     text = GOOD + "NA,1,1\n2,-200,2\n3,3,\n"
     table = read(tmp_path, text, missing="drop", missing_values=["-200"])
@@ -92,6 +126,12 @@ def test_dependent_features_and_few_rows_are_told(tmp_path: Path) -> None:
         (GOOD + "1,2,3,4\n", {}, r"line 5: has 4 entries.*quotation marks"),
         (GOOD + "big,2,3\n", {}, r"line 5: column a holds 'big', which is no number.*leave_out"),
         (GOOD + "1,inf,3\n", {}, r"line 5: column b holds 'inf'"),
+        (GOOD + "1,1e400,3\n", {}, r"line 5: column b holds '1e400'"),
+        (
+            "a;b;y\n1,5;1.000;2\n",
+            {"decimal": "comma"},
+            r"line 2: column b holds '1\.000', which is no number with a decimal comma",
+        ),
         (GOOD + "1,1_000,3\n", {}, r"line 5: column b holds '1_000'"),
         ("a;y\n1.000,5;2\n2,5;3\n1,5;4\n", {}, r"line 2: column a holds '1.000,5'.*decimal comma"),
         ("a;b;y\n1,5;2.5;1\n", {}, r"two ways, '2.5' in column b and '1,5' in column a;.*decimal"),
