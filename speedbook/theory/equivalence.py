@@ -9,11 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
 
 from speedlib import information_matrix
 from speedlib.checks import check_choice, check_direction, check_features, check_variances
 
-__all__ = ["CRITERIA", "ellipse", "equivalence_ratio", "sensitivities", "tangent_ratio"]
+__all__ = [
+    "CRITERIA",
+    "climb_determinant",
+    "ellipse",
+    "equivalence_ratio",
+    "sensitivities",
+    "tangent_ratio",
+]
 
 CRITERIA = ("D", "A", "PE")
 
@@ -101,6 +109,52 @@ def equivalence_ratio(
     except np.linalg.LinAlgError:
         return float("inf")
     return float(found.max())
+
+
+def climb_determinant(
+    features: ArrayLike, variances: ArrayLike, start: ArrayLike
+) -> NDArray[np.float64]:
+    r"""Find a design of largest determinant from values of the determinant alone.
+
+    Quasi-Newton steps in z, for the weights :math:`b(a) = z_a^2 / \sum z^2`; the slopes are
+    differences of values. No sensitivity enters, neither in a step nor in the rule that stops, so
+    that what an equivalence theorem says of the result is not built into it.
+
+    Parameters
+    ----------
+    features, variances : array-like, shapes (A, d) and (A,)
+        The actions, which span the space.
+    start : array-like, shape (A,)
+        The first z; an action at zero would stay there.
+
+    Returns
+    -------
+    ndarray, shape (A,)
+        The weights of the design.
+
+    Examples
+    --------
+    >>> climb_determinant([[1.0, 0.0], [0.0, 1.0]], [4.0, 1.0], [1.0, 2.0]).round(6)
+    array([0.5, 0.5])
+    """
+    x = check_features(features)
+    points = x / np.sqrt(check_variances(variances, x.shape[0]))[:, None]
+    squares = np.einsum("ai,aj->aij", points, points)
+    step = 1e-5 * np.eye(x.shape[0])
+
+    def minus_log(z: NDArray[np.float64]) -> NDArray[np.float64]:
+        weights = z**2 / (z**2).sum(axis=-1, keepdims=True)
+        return np.asarray(-np.linalg.slogdet(np.tensordot(weights, squares, 1))[1])
+
+    def value(z: NDArray[np.float64]) -> float:
+        return float(minus_log(z))
+
+    def slope(z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray((minus_log(z + step) - minus_log(z - step)) / (2 * step.max()))
+
+    first = np.asarray(start, dtype=float)
+    z = minimize(value, first, jac=slope, method="BFGS", options={"gtol": 1e-8}).x
+    return np.asarray(z**2 / (z @ z))
 
 
 def tangent_ratio(

@@ -7,6 +7,7 @@ import pytest
 
 from speedbook.theory.equivalence import (
     CRITERIA,
+    climb_determinant,
     ellipse,
     equivalence_ratio,
     sensitivities,
@@ -51,6 +52,23 @@ def test_the_ratio_is_one_at_the_optimum(criterion):
     best = optimal_design(x, v, criterion).weights
     assert equivalence_ratio(criterion, best, x, v) == pytest.approx(1, abs=1e-5)
     assert equivalence_ratio(criterion, b, x, v) > 1.01
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_climb_of_the_determinant_ends_where_the_solver_does(seed):
+    start, x, v, _ = case(seed)
+    found, best = climb_determinant(x, v, start), optimal_design(x, v, "D").weights
+    determinants = [np.linalg.det(information_matrix(b, x, v)) for b in (found, best)]
+    assert determinants[0] == pytest.approx(determinants[1], rel=1e-5)
+    assert found.sum() == pytest.approx(1)
+    assert equivalence_ratio("D", found, x, v) == pytest.approx(1, abs=1e-6)
+    assert equivalence_ratio("D", start, x, v) > 1.01
+
+
+def test_a_climb_of_the_determinant_leaves_the_inner_points():
+    corners = [[2.0, 0.0], [0.0, 1.0], [0.1, 0.1], [-0.3, 0.2]]
+    found = climb_determinant(corners, [1.0, 3.0, 1.0, 2.0], [0.5, 1.0, 2.0, 1.0])
+    assert found == pytest.approx([0.5, 0.5, 0, 0], abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(5))
