@@ -10,7 +10,7 @@ from speedbook.exact import Matrix, Vector, dot, solve
 def least_norm_covariance(actions: Matrix, variances: Vector) -> Matrix:
     r"""Return the symmetric matrix of least Frobenius norm with given variances, exactly.
 
-    With enough data the printed estimate (equation 6) gives every explored action its true
+    With enough data the printed estimate (equation 5) gives every explored action its true
     variance. Where these leave the matrix open, its least-norm minimiser is
     :math:`S = \sum_m y_m x_mx_m^\top` with :math:`\sum_m (x_k^\top x_m)^2 y_m = \sigma^2_k`.
 
