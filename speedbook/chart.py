@@ -11,10 +11,10 @@ from speedbook.relations import Relations, Statement
 from speedbook.rules import Verdict
 
 #: Lengths in units of the picture, which are about pixels.
-WIDTH, ROW, HEAD, BETWEEN, GAP, MARGIN = 174, 31, 20, 44, 12, 6
+WIDTH, ROW, HEAD, BETWEEN, GAP, MARGIN = 188, 30, 20, 34, 12, 6
 #: What `_ours` adds above our own statements.
-OURS = 15
-LONGEST_LABEL = 29
+OURS = 17
+LONGEST_LABEL = 30
 
 
 def short(verdict: Verdict) -> str:
@@ -119,9 +119,9 @@ def _row(name: str, top: float, relations: Relations, links: Mapping[str, str]) 
     text = (
         f"<title>{escape(f'{claim.title}: {verdict} ({claim.place})')}</title>"
         f'<rect class="row" x="4" y="{top + 1}" width="{WIDTH - 8}" height="{ROW - 2}" rx="3"/>'
-        f'<text class="sign" x="15" y="{top + 13}">{verdict.symbol}</text>'
-        f'<text x="27" y="{top + 13}">{escape(name)}</text>'
-        f'<text class="word" x="27" y="{top + 25}">{short(verdict)}</text>'
+        f'<text class="sign" x="13" y="{top + 12}">{verdict.symbol}</text>'
+        f'<text x="23" y="{top + 12}">{escape(name)}</text>'
+        f'<text class="word" x="23" y="{top + 24}">{short(verdict)}</text>'
     )
     if name not in links:
         return f'<g class="{verdict.css_class}">{text}</g>'

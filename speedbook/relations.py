@@ -1,8 +1,8 @@
 """How claims hang together: what rests on what, and what puts a claim right.
 
 ``rests_on`` names the claims that the paper's proof of a claim uses. ``corrected_by`` names our own
-statements that put a claim right, or by which it holds where its printed proof does not. Claims
-whose ids begin alike, ``thm-1`` and ``thm-1-uniform``, are about one statement of the paper.
+statements that put a claim right, sharpen it, or say why it holds where its printed proof does not.
+Claims whose ids begin alike, ``thm-1`` and ``thm-1-uniform``, are about one statement of the paper.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from docutils.statemachine import StringList
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from speedbook.cards import rounded_record
 from speedbook.claims import REGISTRY, Claim
 from speedbook.prose import loose_numbers
 from speedbook.relations import Relations
@@ -22,7 +23,6 @@ from speedbook.sphinx_tables import (
     anchor,
     badge,
     card_link,
-    found,
     muted,
     page_ledger,
     reference,
@@ -157,6 +157,8 @@ def _line(*content: nodes.Node) -> nodes.paragraph:
 
 
 def _found(row: dict[str, Any], measured: str) -> list[nodes.Node]:
-    effect = nodes.strong("", "", *found(row))
-    rule = nodes.Text(f"where the claim is {row['rule']}. ")
-    return [effect, rule, muted(measured)]
+    """Return what was found beside what the claim says; nothing if it cannot be tested."""
+    if "estimate" not in row:
+        return []
+    effect = nodes.strong("", " ".join(rounded_record(row)).strip())
+    return [effect, nodes.Text(f"; the claim: {row['rule']}. "), muted(measured)]

@@ -135,7 +135,9 @@ class ClaimFoundations(SphinxDirective):
             return [nodes.paragraph("", "None.")]
         heads = ("Verdict", "Claim", "Bears" if kind == "fault" else "Rests on", *LAST[kind])
         rows = [self._row(kind, name, relations) for name in names]
-        return [table(heads, rows, "claim-foundations")]
+        found = table(heads, rows, "claim-foundations")
+        found["classes"].append(f"claim-{kind}")
+        return [found]
 
     def _row(self, kind: str, name: str, relations: Relations) -> nodes.row:
         claim, verdict = relations.claims[name], relations.verdicts[name]
@@ -157,19 +159,22 @@ class ClaimFoundations(SphinxDirective):
         return chips(self.env, relations.above(name), relations)
 
     def _rests(self, name: str, relations: Relations) -> list[nodes.Node]:
-        """Return what a claim rests on directly, and what is broken further down."""
+        """Return what a claim rests on directly, and what fails further down."""
         direct = relations.claims[name].rests_on
         further = [other for other in relations.broken(name) if other not in direct]
         shown = chips(self.env, direct, relations)
         if further:
-            shown += [nodes.Text(" "), muted("and further down, broken:"), nodes.Text(" ")]
-            shown += chips(self.env, further, relations)
+            line = nodes.inline("", "and further down: ", classes=["sb-muted"])
+            for name in further:
+                sign = relations.verdicts[name].symbol
+                line += [reference(self.env, anchor(name), f"{sign} {name}"), nodes.Text(" ")]
+            shown += [nodes.Text(" "), line]
         return shown
 
 
 #: Head of the last column, where there is one.
 LAST: dict[str, tuple[str, ...]] = {
-    "survives": ("Holds by",),
+    "survives": ("Ours",),
     "falls": ("Put right by",),
     "fault": ("Put right by",),
     "firm": (),

@@ -77,10 +77,10 @@ class LedgerTable(SphinxDirective):
         """Return the table, each row a target for badges, and the facts of the build."""
         ledger = page_ledger(self.env)
         rows = [self._row(*item) for item in ledger["claims"].items()]
-        shown: list[nodes.Node] = [table(self.HEADS, rows, "ledger-table")]
+        found: list[nodes.Node] = [table(self.HEADS, rows, "ledger-table")]
         if "build" in ledger:
-            shown.append(nodes.paragraph("", _facts(ledger["build"]), classes=["ledger-build"]))
-        return shown
+            found.append(nodes.paragraph("", _facts(ledger["build"]), classes=["ledger-build"]))
+        return found
 
     def _row(self, claim: str, row: dict[str, Any]) -> nodes.row:
         name = anchor(claim)
@@ -93,7 +93,7 @@ class LedgerTable(SphinxDirective):
                 nodes.Text(" "),
                 muted(f"{row['place']} · {claim}"),
             ],
-            found(row),
+            _found(row),
             [nodes.Text(row["rule"])] if row["rule"] else [],
             _run(row),
         ]
@@ -121,8 +121,7 @@ def card_link(env: BuildEnvironment, claim: str, row: dict[str, Any], text: str)
     return reference(env, "/" + row["notebook"].removesuffix(".ipynb"), text, "doc")
 
 
-def found(row: dict[str, Any]) -> Content:
-    """Return estimate and interval of a row, with the digits that they deserve."""
+def _found(row: dict[str, Any]) -> Content:
     if "estimate" not in row:
         return []
     estimate, interval = rounded_record(row)
