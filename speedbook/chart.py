@@ -11,7 +11,7 @@ from speedbook.relations import Relations, Statement
 from speedbook.rules import Verdict
 
 #: Lengths in units of the picture, which are about pixels.
-WIDTH, ROW, HEAD, BETWEEN, GAP, MARGIN = 188, 30, 20, 34, 12, 6
+WIDTH, ROW, HEAD, BETWEEN, GAP, MARGIN = 186, 30, 20, 33, 12, 4
 #: What `_ours` adds above our own statements.
 OURS = 17
 LONGEST_LABEL = 30
