@@ -56,7 +56,7 @@ def split_statement(statement: str) -> tuple[str, str]:
 
 
 class Errata(SphinxDirective):
-    """List the claims of the paper with one verdict."""
+    """List the claims with one verdict; one of ours that fails would be among them."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -69,9 +69,7 @@ class Errata(SphinxDirective):
         verdict = Verdict(word)
         relations = page_relations(self.env)
         claims = [
-            claim
-            for name, claim in relations.claims.items()
-            if relations.verdicts[name] is verdict and name not in relations.ours
+            claim for name, claim in relations.claims.items() if relations.verdicts[name] is verdict
         ]
         if not claims:
             return [nodes.paragraph("", "None.")]
@@ -103,7 +101,7 @@ class Errata(SphinxDirective):
         terms = [
             ("Printed", [_line(nodes.Text(f"{says} "), muted(claim.place))]),
             ("Verdict", [_line(badge(verdict, link), nodes.Text(" "), page)]),
-            ("Found", [_line(*_found(row, measured))]),
+            ("Found", [_line(*_found(claim, row, measured))]),
         ]
         if claim.counterexample:
             label = EXAMPLE.get(verdict, "Example")
@@ -156,9 +154,10 @@ def _line(*content: nodes.Node) -> nodes.paragraph:
     return nodes.paragraph("", "", *content)
 
 
-def _found(row: dict[str, Any], measured: str) -> list[nodes.Node]:
+def _found(claim: Claim, row: dict[str, Any], measured: str) -> list[nodes.Node]:
     """Return what was found beside what the claim says; nothing if it cannot be tested."""
     if "estimate" not in row:
         return []
     effect = nodes.strong("", " ".join(rounded_record(row)).strip())
-    return [effect, nodes.Text(f"; the claim: {row['rule']}. "), muted(measured)]
+    word = "empty if" if claim.kind == "vacuous" else "the claim:"
+    return [effect, nodes.Text(f"; {word} {row['rule']}. "), muted(measured)]

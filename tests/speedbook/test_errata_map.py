@@ -45,7 +45,10 @@ CLAIMS = {
     "thm-1": ("consistent over the measured range", {"rests_on": ["lemma-1"]}),
     "cor-1": ("contradicted", {"rests_on": ["thm-1"], "uncorrected": "Nobody *needs* it."}),
     "prop-1": ("supported", {"rests_on": ["step"]}),
-    "alone": ("vacuous", {"title": "All alone", "counterexample": "It is empty."}),
+    "alone": (
+        "vacuous",
+        {"title": "All alone", "kind": "vacuous", "counterexample": "It is empty."},
+    ),
 }
 
 
@@ -141,7 +144,9 @@ def test_the_errata_hold_what_the_paper_prints_and_no_more(press):
         "alone",
     ]
     assert "Nobody needs it." in words(entry(pages["errata"], "cor-1"))
-    assert "Why it is empty It is empty." in words(entry(pages["errata"], "alone"))
+    alone = words(entry(pages["errata"], "alone"))
+    assert "Found 2.50 [2.40, 2.60]; empty if at most 1." in alone
+    assert "Why it is empty It is empty." in alone
     assert words(pages["errata"].split('id="range"')[1]).split("None.")[0].endswith("Range¶ ")
 
 
