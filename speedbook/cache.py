@@ -26,10 +26,12 @@ LOCK = "requirements.txt"
 #: Modules of the press, which no notebook imports. All others count as evidence, so that a new one
 #: is never forgotten.
 PRESS = frozenset(
-    "__main__ agreement build cache cli data execution ledger lint manifest notebooks offline "
-    "pages parameters pictures press progress prose provenance render rerun results runs "
-    "shelf sphinx_ext sphinx_tables usage values verify".split()
+    "__main__ agreement build cache chart cli data execution layers ledger lint manifest notebooks "
+    "offline pages parameters pictures press progress prose provenance render rerun results runs "
+    "shelf sphinx_errata sphinx_ext sphinx_map sphinx_tables usage values verify".split()
 )
+#: What the errata and the map alone take from a claim.
+PROSE = {"counterexample", "corrected_by", "uncorrected", "rests_on"}
 #: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
 KEPT_RUNS = 5
 
@@ -53,7 +55,8 @@ def evidence_sources(root: Path) -> dict[str, Path]:
 
 def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str:
     """Return the digest of all that the outputs of a notebook can depend on."""
-    return _digest([shared, *(claim.model_dump_json() for claim in claims), *code(notebook)])
+    entries = (claim.model_dump_json(exclude=PROSE) for claim in claims)
+    return _digest([shared, *entries, *code(notebook)])
 
 
 def press_key(root: Path, staged: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from speedbook.cards import card_html, card_text
 from speedbook.paths import find_root
+from speedbook.relations import nearest, relation_problems
 from speedbook.rules import VERDICTS, Kind, Outcome, Rule, Verdict
 
 REGISTRY = "book/claims.yml"
@@ -24,7 +24,12 @@ RECORD_DIGITS = 10
 
 
 class Claim(BaseModel):
-    """One entry of ``book/claims.yml``."""
+    """One entry of ``book/claims.yml``.
+
+    The last four fields are for the errata and the map, and have no part in the verdict.
+    ``counterexample`` and ``uncorrected``, which says why no corrected statement is needed, are
+    MyST; `speedbook.relations` says what the other two mean.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
@@ -36,11 +41,21 @@ class Claim(BaseModel):
     kind: Kind
     rule: Rule | None = None
     constants: str | None = None
+    counterexample: str | None = Field(default=None, min_length=1)
+    corrected_by: tuple[str, ...] = ()
+    uncorrected: str | None = Field(default=None, min_length=1)
+    rests_on: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _rule_fits_kind(self) -> Claim:
         if (self.rule is None) != (self.kind == "untestable"):
             raise ValueError("every claim has a rule, but one of kind untestable has none")
+        return self
+
+    @model_validator(mode="after")
+    def _corrected_or_not(self) -> Claim:
+        if self.corrected_by and self.uncorrected:
+            raise ValueError("a claim has corrected_by, or uncorrected with a reason, not both")
         return self
 
     def verdict(self, low: float, high: float) -> Verdict:
@@ -72,6 +87,12 @@ class Registry(BaseModel):
             raise ValueError(f"claims given twice: {', '.join(twice)}")
         return self
 
+    @model_validator(mode="after")
+    def _relations_hold(self) -> Registry:
+        if problems := relation_problems(self.claims):
+            raise ValueError("; ".join(problems))
+        return self
+
     @cached_property
     def _by_id(self) -> dict[str, Claim]:
         return {claim.id: claim for claim in self.claims}
@@ -79,9 +100,7 @@ class Registry(BaseModel):
     def __getitem__(self, name: str) -> Claim:
         """Return a claim by its id; an unknown one is a ValueError that names the nearest."""
         if name not in self._by_id:
-            near = difflib.get_close_matches(name, self._by_id, n=3)
-            hint = f"; nearest: {', '.join(near)}" if near else ""
-            raise ValueError(f"id: {REGISTRY} has no claim {name!r}{hint}")
+            raise ValueError(f"id: {REGISTRY} has no claim {name!r}{nearest(name, self._by_id)}")
         return self._by_id[name]
 
     def of_notebook(self, notebook: str) -> list[Claim]:

@@ -4,6 +4,8 @@ Directives
 
 - ``{ledger-table}``: every claim with its verdict.
 - ``{parameter-table}``: the parameters of the page's notebook.
+- ``{errata}``: the claims with one verdict, see `speedbook.sphinx_errata`.
+- ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see `speedbook.sphinx_map`.
 
 Roles
 
@@ -35,6 +37,8 @@ from speedbook.ledger import lookup
 from speedbook.notebooks import to_notebook
 from speedbook.pages import as_page
 from speedbook.rules import Verdict
+from speedbook.sphinx_errata import Errata
+from speedbook.sphinx_map import ClaimFoundations, ClaimMap, MapNode, skip_map, visit_map
 from speedbook.sphinx_tables import (
     LedgerTable,
     ParameterTable,
@@ -115,6 +119,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register directives and roles, and what notebooks need."""
     app.add_directive("ledger-table", LedgerTable)
     app.add_directive("parameter-table", ParameterTable)
+    app.add_directive("errata", Errata)
+    app.add_directive("claim-map", ClaimMap)
+    app.add_directive("claim-foundations", ClaimFoundations)
+    app.add_node(MapNode, html=(visit_map, None), latex=(skip_map, None), text=(skip_map, None))
     app.add_role("ledger", LedgerRole())
     app.add_role("claim-badge", BadgeRole())
     app.add_role("quoted", QuotedRole())

@@ -63,7 +63,7 @@ def entry(content: Content) -> nodes.entry:
     return nodes.entry("", nodes.paragraph("", "", *content)) if content else nodes.entry()
 
 
-def _muted(text: str) -> nodes.inline:
+def muted(text: str) -> nodes.inline:
     """Return a line of its own in a quiet colour."""
     return nodes.inline("", text, classes=["sb-muted"])
 
@@ -88,26 +88,37 @@ class LedgerTable(SphinxDirective):
         verdict = Verdict(row["verdict"])
         cells: list[Content] = [
             [badge(verdict, verdict_text(verdict))],
-            [self._link(claim, row), nodes.Text(" "), _muted(f"{row['place']} · {claim}")],
+            [
+                card_link(self.env, claim, row, row["title"]),
+                nodes.Text(" "),
+                muted(f"{row['place']} · {claim}"),
+            ],
             _found(row),
             [nodes.Text(row["rule"])] if row["rule"] else [],
             _run(row),
         ]
         return nodes.row("", *map(entry, cells), ids=[name])
 
-    def _link(self, claim: str, row: dict[str, Any]) -> nodes.Node:
-        """Lead to the card of a claim, or to the page where there is none."""
-        page, card = "/" + row["notebook"].removesuffix(".ipynb"), card_anchor(claim)
-        return addnodes.pending_xref(
-            "",
-            nodes.inline("", row["title"]),
-            refdomain="std",
-            reftype="ref" if "estimate" in row else "doc",
-            reftarget=card if "estimate" in row else page,
-            refexplicit=True,
-            refwarn=True,
-            refdoc=self.env.docname,
-        )
+
+def reference(env: BuildEnvironment, target: str, text: str, kind: str = "ref") -> nodes.Node:
+    """Return a link to a target, or with kind ``doc`` to a page; without one, Sphinx warns."""
+    return addnodes.pending_xref(
+        "",
+        nodes.inline("", text),
+        refdomain="std",
+        reftype=kind,
+        reftarget=target,
+        refexplicit=True,
+        refwarn=True,
+        refdoc=env.docname,
+    )
+
+
+def card_link(env: BuildEnvironment, claim: str, row: dict[str, Any], text: str) -> nodes.Node:
+    """Lead to the card of a claim, or to the page where there is none."""
+    if "estimate" in row:
+        return reference(env, card_anchor(claim), text)
+    return reference(env, "/" + row["notebook"].removesuffix(".ipynb"), text, "doc")
 
 
 def _found(row: dict[str, Any]) -> Content:
@@ -128,7 +139,7 @@ def _run(row: dict[str, Any]) -> Content:
         facts.append(duration(row["seconds"]))
     parts: list[nodes.Node] = [nodes.Text(", ".join(facts))] if facts else []
     if agreement := agreement_text(row):
-        parts += [nodes.Text(" "), _muted(agreement)]
+        parts += [nodes.Text(" "), muted(agreement)]
     return parts
 
 
@@ -156,8 +167,8 @@ class ParameterTable(SphinxDirective):
     @staticmethod
     def _row(parameter: Parameter) -> nodes.row:
         cells: list[Content] = [
-            [nodes.literal("", parameter.name), nodes.Text(" "), _muted(parameter.type)],
+            [nodes.literal("", parameter.name), nodes.Text(" "), muted(parameter.type)],
             [nodes.literal("", repr(parameter.default))],
-            [nodes.Text(f"{parameter.help} "), _muted(parameter.rule)],
+            [nodes.Text(f"{parameter.help} "), muted(parameter.rule)],
         ]
         return nodes.row("", *map(entry, cells))

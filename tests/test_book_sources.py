@@ -9,12 +9,14 @@ import pytest
 
 from speedbook.claims import load_registry
 from speedbook.execution import CELL_TIMEOUT
-from speedbook.ledger import LEDGER, derive_ledger, ledger_text
+from speedbook.ledger import LEDGER, derive_ledger, ledger_text, read_ledger
 from speedbook.lint import output_problems, seed_problems, source_problems, usage_problems
 from speedbook.notebooks import code_cells, read_notebook, serialise
 from speedbook.pages import page_problems
 from speedbook.pictures import FOLDER, pictures
-from speedbook.prose import prose_problems
+from speedbook.prose import loose_numbers, prose_problems
+from speedbook.relations import Relations
+from speedbook.rules import Verdict
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted(
@@ -62,6 +64,41 @@ def test_every_picture_tells_its_numbers(name):
 def test_the_committed_ledger_is_the_derived_one():
     derived = derive_ledger(load_registry(ROOT), all_notebooks())
     assert (ROOT / LEDGER).read_text(encoding="utf-8") == ledger_text(derived)
+
+
+@pytest.fixture(scope="module")
+def relations():
+    rows = read_ledger(ROOT / LEDGER)
+    verdicts = {name: Verdict(row["verdict"]) for name, row in rows.items()}
+    return Relations(load_registry(ROOT).claims, verdicts)
+
+
+def test_what_is_contradicted_has_a_counterexample_and_a_correction_or_a_reason(relations):
+    for name, verdict in relations.verdicts.items():
+        claim = relations.claims[name]
+        if verdict is Verdict.CONTRADICTED:
+            assert claim.counterexample, f"{name}: counterexample is missing"
+        if relations.fails(name):
+            reason = claim.corrected_by or claim.uncorrected
+            assert reason, f"{name}: give corrected_by, or say in uncorrected why none is needed"
+
+
+def test_what_puts_a_claim_right_holds_and_is_no_claim_of_the_paper(relations):
+    for name in relations.ours:
+        assert not relations.fails(name), name
+        assert relations.claims[name].place.lower().startswith(("our", "correct", "sharpen")), name
+
+
+def test_counterexamples_and_reasons_hold_no_number_typed_by_hand(relations):
+    for name, claim in relations.claims.items():
+        for text in (claim.counterexample, claim.uncorrected):
+            assert not text or loose_numbers(text) == [], name
+
+
+def test_the_map_shows_every_theorem_lemma_and_proposition_of_the_paper(relations):
+    shown = {name for each in relations.statements().values() for name in each.claims}
+    printed = {name for name in relations.claims if re.match("(?:prop|lemma|thm|cor)-", name)}
+    assert printed - relations.ours <= shown
 
 
 def test_the_committed_pictures_are_those_of_the_notebooks():

@@ -14,6 +14,7 @@ import speedbook.cache
 import speedbook.press
 from speedbook.notebooks import read_notebook
 
+from .a_claim import claim
 from .helpers import FIG, PROP, ROOT, edit
 
 
@@ -75,6 +76,16 @@ def test_the_key_knows_the_evidence_parts_of_speedbook(
     with (package / name).open("a") as source:
         source.write("# a line\n")
     assert (run_key(tiny_book) != before) == changes
+
+
+def test_what_the_errata_say_of_a_claim_runs_nothing_again(tiny_notebook):
+    notebook = tiny_notebook("x")
+
+    def key(**changes):
+        return speedbook.cache.run_key(notebook, [claim(**changes)], "shared")
+
+    assert key(counterexample="One.", corrected_by=["a"], rests_on=["b"]) == key()
+    assert key(uncorrected="No need.") == key() != key(title="Another")
 
 
 def test_what_a_notebook_imports_is_evidence():

@@ -1,0 +1,213 @@
+"""Errata and map, as Sphinx presses them from a registry and a ledger."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from html import unescape
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from .a_claim import CLAIM
+
+PAGES = {
+    "index": "# Book\n\n```{toctree}\nledger\nmap\nerrata\n```\n",
+    "ledger": "# Ledger\n\n```{ledger-table}\n```\n",
+    "map": "# Map\n\n```{claim-map}\n```\n"
+    + "".join(
+        f"\n## {kind}\n\n```{{claim-foundations}} {kind}\n```\n"
+        for kind in ("survives", "falls", "fault", "firm")
+    ),
+    "errata": "# Errata\n\n## Contradicted\n\n```{errata} contradicted\n```\n"
+    "\n## Vacuous\n\n```{errata} vacuous\n```\n"
+    "\n## Range\n\n```{errata} not consistent over the measured range\n```\n",
+}
+#: Theorem 1 holds though Lemma 1, on which it rests, does not; Corollary 1 falls with it.
+CLAIMS = {
+    "step": ("supported", {"place": "Proof of Lemma 1, first line"}),
+    "lemma-1": (
+        "contradicted",
+        {
+            "title": "The lemma",
+            "place": "Lemma 1, Section 2",
+            "statement": "One < two. Measured: their ratio.",
+            "counterexample": "Take $x = 1$: it is {ledger}`lemma-1.details.exact`.",
+            "corrected_by": ["lemma-1-corrected"],
+            "rests_on": ["step"],
+        },
+    ),
+    "lemma-1-corrected": ("supported", {"title": "The lemma, mended"}),
+    "thm-1": ("consistent over the measured range", {"rests_on": ["lemma-1"]}),
+    "cor-1": ("contradicted", {"rests_on": ["thm-1"], "uncorrected": "Nobody *needs* it."}),
+    "prop-1": ("supported", {"rests_on": ["step"]}),
+    "alone": (
+        "vacuous",
+        {"title": "All alone", "kind": "vacuous", "counterexample": "It is empty."},
+    ),
+}
+
+
+def ledger_row(entry, verdict):
+    row = {key: entry[key] for key in ("title", "place", "statement", "notebook")}
+    found = {"estimate": 2.5, "interval": [2.4, 2.6], "replications": 9, "seed": 1}
+    return {**row, "rule": "at most 1", "verdict": verdict, **found, "details": {"exact": "5/2"}}
+
+
+@pytest.fixture
+def press(tmp_path):
+    def run(pages=PAGES, absent=(), **changes):
+        """Return pages by name and what Sphinx complained about."""
+        book = tmp_path / "book"
+        book.mkdir()
+        entries = [
+            {
+                **CLAIM,
+                "title": f"Of {name}",
+                **more,
+                **changes.get(name.replace("-", "_"), {}),
+                "id": name,
+            }
+            for name, (_, more) in CLAIMS.items()
+        ]
+        (book / "claims.yml").write_text(yaml.safe_dump({"claims": entries}))
+        known = [entry for entry in entries if entry["id"] not in absent]
+        rows = {e["id"]: ledger_row(e, CLAIMS[e["id"]][0]) for e in known}
+        (book / "ledger.json").write_text(json.dumps({"claims": rows}))
+        cards = "\n\n".join(f"(card-{name})=\n## Card of {name}\n\ntext" for name in CLAIMS)
+        for name, text in {
+            **pages,
+            "cards": f"---\norphan: true\n---\n# Cards\n\n{cards}\n",
+        }.items():
+            (tmp_path / f"{name}.md").write_text(text)
+        warnings = io.StringIO()
+        # Else node classes stay registered, of which the next test would be warned.
+        with docutils_namespace():
+            app = Sphinx(
+                tmp_path,
+                None,
+                tmp_path / "html",
+                tmp_path / "trees",
+                "html",
+                confoverrides={
+                    "extensions": ["myst_parser", "speedbook.sphinx_ext"],
+                    "myst_enable_extensions": ["dollarmath"],
+                    "exclude_patterns": ["html", "trees", "book"],
+                },
+                status=None,
+                warning=warnings,
+                freshenv=True,
+            )
+            app.build()
+        found = {name: (tmp_path / "html" / f"{name}.html").read_text() for name in pages}
+        return found, re.sub(r"\x1b\[[\d;]*m", "", warnings.getvalue())
+
+    return run
+
+
+def words(html):
+    return " ".join(unescape(re.sub("<[^>]+>", "", html.replace("</dt>", " "))).split())
+
+
+def entry(page, name):
+    return re.search(rf'<section id="erratum-{name}">.*?</section>', page, re.S)[0]
+
+
+def test_an_erratum_says_all_that_registry_and_ledger_know(press):
+    pages, warnings = press()
+    assert warnings == ""
+    found = entry(pages["errata"], "lemma-1")
+    assert words(found).startswith("The lemma")
+    for term, text in [
+        ("Printed", "One < two. Lemma 1, Section 2"),
+        ("Verdict", "✗ contradicted page of the claim"),
+        ("Found", "2.50 [2.40, 2.60]; the claim: at most 1. Measured: their ratio."),
+        ("Counterexample", r"Take \(x = 1\): it is 5/2."),
+        ("Corrected", "✓ supported The lemma, mended. One < two. lemma-1-corrected"),
+        ("Rests on it", "≈ thm-1"),
+    ]:
+        pattern = rf"<dt>{term}(?:<[^>]+>)*</dt><dd>(.*?)</dd>\s*(?:<dt>|</dl>)"
+        assert words(re.search(pattern, found, re.S)[1]) == text
+    for link in ("ledger.html#claim-lemma-1", "cards.html#card-lemma-1-corrected"):
+        assert f'href="{link}"' in found
+
+
+def test_the_errata_hold_what_the_paper_prints_and_no_more(press):
+    pages, _ = press()
+    assert re.findall('<section id="erratum-([^"]+)"', pages["errata"]) == [
+        "lemma-1",
+        "cor-1",
+        "alone",
+    ]
+    assert "Nobody needs it." in words(entry(pages["errata"], "cor-1"))
+    alone = words(entry(pages["errata"], "alone"))
+    assert "Found 2.50 [2.40, 2.60]; empty if at most 1." in alone
+    assert "Why it is empty It is empty." in alone
+    assert words(pages["errata"].split('id="range"')[1]).split("None.")[0].endswith("Range¶ ")
+
+
+@pytest.mark.parametrize(
+    ("counterexample", "fault"),
+    [
+        ("It is 0.25.", "claim lemma-1: 0.25: bind each number to the ledger"),
+        ("It is {ledger}`lemma-1.details.exakt`.", "no 'exakt' in the ledger"),
+    ],
+)
+def test_a_number_typed_by_hand_or_missing_in_the_ledger_is_a_fault(press, counterexample, fault):
+    _, warnings = press(lemma_1={"counterexample": counterexample})
+    assert fault in warnings
+
+
+def test_a_kind_or_verdict_that_is_none_is_a_fault(press):
+    text = "# P\n\n```{errata} wrong\n```\n\n```{claim-foundations} wrong\n```\n"
+    _, warnings = press({"index": text})
+    assert "errata: must be one of supported, contradicted, " in warnings
+    assert "claim-foundations: must be one of survives, falls, " in warnings
+
+
+def picture(page):
+    return ElementTree.fromstring(re.search(r"<svg.*?</svg>", page, re.S)[0])
+
+
+def test_the_map_links_tells_and_shows_without_colour(press):
+    pages, _ = press()
+    svg = picture(pages["map"])
+    rows = {link.get("href"): link for link in svg.iter("a")}
+    shown = {"step", "lemma-1", "lemma-1-corrected", "thm-1", "cor-1", "prop-1"}
+    assert set(rows) == {f"cards.html#card-{name}" for name in shown}
+    row = rows["cards.html#card-lemma-1"]
+    assert [text.text for text in row.iter("text")] == ["✗", "lemma-1", "contradicted"]
+    assert row.find("title").text == "The lemma: contradicted (Lemma 1, Section 2)"
+    assert "verdict-contradicted" in row.get("class")
+    arrows = [
+        arrow.get("class") for arrow in svg.iter("g") if arrow.get("class") in ("broken", "firm")
+    ]
+    assert sorted(arrows) == ["broken", "firm", "firm", "firm"]
+    labels = [text.text for text in svg.iter("text") if text.get("class") == "quiet"]
+    assert {"Lemma 1", "Proof of Lemma 1", "put right by us"} <= set(labels)
+    assert "http" not in ElementTree.tostring(svg, encoding="unicode")
+
+
+def test_the_tables_say_what_the_picture_shows(press):
+    pages, _ = press()
+    tables = {
+        kind: words(re.search(rf'<section id="{kind}">.*?</section>', pages["map"], re.S)[0])
+        for kind in ("survives", "falls", "fault", "firm")
+    }
+    assert "Of thm-1 Section 1 · thm-1 ✗ lemma-1" in tables["survives"]
+    assert "Of cor-1 Section 1 · cor-1 ≈ thm-1 and further down: ✗ lemma-1" in tables["falls"]
+    assert "The lemma Lemma 1, Section 2 · lemma-1 ≈ thm-1 ✓ lemma-1-corrected" in tables["fault"]
+    assert "Of prop-1 Section 1 · prop-1 ✓ step" in tables["firm"]
+    for kind, others in {"survives": ("cor-1", "prop-1"), "firm": ("thm-1", "cor-1")}.items():
+        assert not any(f"· {other}" in tables[kind] for other in others)
+
+
+def test_a_claim_that_the_ledger_does_not_know_yet_is_left_out(press):
+    pages, warnings = press(absent=("thm-1", "lemma-1-corrected"))
+    assert warnings == ""
+    assert "thm-1" not in pages["map"] and "thm-1" not in pages["errata"]
+    assert "lemma-1-corrected" not in entry(pages["errata"], "lemma-1")
