@@ -36,7 +36,7 @@ SIGNS: Mapping[bool | None, tuple[str, str, str]] = {
 }
 #: Explorations drawn for each environment.
 EXPLORATIONS = 4
-#: Bound on |noise| in standard deviations, or None where there is none; and whether it is
+#: Bound on the modulus of the noise in standard deviations, or None; and whether it is
 #: sub-Gaussian at all. Those that are have their variance as sub-Gaussian parameter.
 LAWS: Mapping[str, tuple[float | None, bool]] = {
     "gaussian": (None, True),
