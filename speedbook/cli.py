@@ -126,8 +126,8 @@ def rerun(
 
         asked = Asked(notebook, assignments or (), params, paper, manifest, out, cell_timeout)
         code = rerun(asked, Reporter(quiet))
-    except KeyboardInterrupt:
-        print("Interrupted: the folder of the run says so in its name.", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(f"Interrupted: {str(stop) or 'before there was anything to keep'}.", file=sys.stderr)
         code = INTERRUPTED
     raise typer.Exit(code)
 

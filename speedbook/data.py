@@ -14,11 +14,17 @@ WELL, DIFFERS, USAGE, FAILED = 0, 1, 2, 3
 
 def list_datasets(reporter: Reporter) -> int:
     """Say of each data set what it is, under which terms, and where."""
-    for dataset in catalogue():
-        reporter.say(f"{dataset.name}: {dataset.title}")
-        reporter.say(f"  cite:   {dataset.citation}, {dataset.source}")
-        reporter.say(f"  terms:  {dataset.licence}")
-        reporter.say(f"  where:  {_where(dataset)}")
+    try:
+        for dataset in catalogue():
+            where = _where(dataset)
+            reporter.say(f"{dataset.name}: {dataset.title}")
+            reporter.say(f"  cite:   {dataset.citation}, {dataset.source}")
+            reporter.say(f"  terms:  {dataset.licence}")
+            reporter.say(f"  file:   {dataset.file}")
+            reporter.say(f"  where:  {where}")
+    except DatasetError as error:
+        reporter.fail(f"speedbook: {error}")
+        return FAILED
     return WELL
 
 
@@ -47,7 +53,10 @@ def fetch_dataset(name: str, agree: Callable[[], bool], reporter: Reporter) -> i
                 f"{dataset.title}, from {dataset.download.url}\n\n{dataset.download.terms}"
             )
             if not agree():
-                reporter.fail("speedbook: nothing was fetched, as the terms were not agreed to")
+                reporter.fail(
+                    "speedbook: nothing was fetched, as the terms were not agreed to; where nobody "
+                    "can be asked, say --agree"
+                )
                 return USAGE
             reporter.say(f"Fetching {dataset.title} ...")
         path = fetch(dataset)
@@ -65,7 +74,11 @@ def check_datasets(names: Sequence[str], reporter: Reporter) -> int:
     except ValueError as error:
         reporter.fail(f"speedbook: {error}")
         return USAGE
-    good = [_check(dataset, dataset.name in names, reporter) for dataset in datasets]
+    try:
+        good = [_check(dataset, dataset.name in names, reporter) for dataset in datasets]
+    except DatasetError as error:
+        reporter.fail(f"speedbook: {error}")
+        return FAILED
     return WELL if all(good) else DIFFERS
 
 

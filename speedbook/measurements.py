@@ -7,7 +7,7 @@ import difflib
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,14 @@ NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 POINT = re.compile(r"[+-]?\d*\.\d+(e[+-]?\d+)?", re.IGNORECASE)
 COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
+#: The line by which some spreadsheets say what separates the entries.
+SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
+
+#: Sizes of numbers whose squares and products stay within double precision.
+SMALLEST, LARGEST = 1e-100, 1e100
+#: A target that differs from a sum of multiples of the features by this share of its spread has
+#: no noise but rounding.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,8 @@ def read_measurements(
     missing : {"refuse", "drop"}
         Whether a missing entry is an error, or its row is left out and counted in the notes.
     missing_values : sequence of str
-        Entries that stand for a missing one besides blanks, ``NA`` and the like; for instance -200.
+        Entries that stand for a missing one besides blanks, ``NA`` and the like; for instance -200,
+        which -200.0 then does, too.
 
     Returns
     -------
@@ -108,15 +117,18 @@ def read_measurements(
     Raises
     ------
     ValueError
-        If the file cannot be read, a column is unknown, an entry is no number, a feature is
-        constant, or too few rows remain. The text names file, column and line, and what to do.
+        If the file cannot be read, a column is unknown, an entry is no number or too large or
+        small for squares, a column is constant, the target has no noise, or too few rows remain.
+        The text names file, column and line, and what to do.
     """
     check_choice("separator", separator, ("auto", *SEPARATORS))
     check_choice("decimal", decimal, ("auto", *DECIMALS))
     check_choice("missing", missing, MISSING)
-    text = _text(path)
+    text, before = _text(path), 0
+    if told := SEPARATOR_LINE.match(text):
+        text, before = text[told.end() :], 1
     mark = SEPARATORS.get(separator) or _guess_separator(path, text)
-    sheet, notes = _sheet(path, text, mark)
+    sheet, notes = _sheet(path, text, mark, before)
     for name in (target, *leave_out):
         _require(sheet, name)
     features = [name for name in sheet.header if name not in {target, *leave_out}]
@@ -132,6 +144,7 @@ def read_measurements(
     complete = _complete(sheet, list(numbers), table, missing, notes)
     X, y = table[complete, :-1], table[complete, -1]
     _check_features(path, features, X, notes)
+    _check_target(path, target, X, y)
     kept = tuple(np.array(sheet.lines)[complete].tolist())
     said = [f"Entries are separated by a {_name(SEPARATORS, mark)}, decimals by a "]
     said[0] += f"{_name(DECIMALS, point)}."
@@ -152,6 +165,8 @@ def _text(path: Path) -> str:
 
 
 def _guess_separator(path: Path, text: str) -> str:
+    if not text.strip():
+        raise ValueError(f"{path}: is empty")
     first = text.split("\n", 1)[0]
     counts = {mark: first.count(mark) for mark in SEPARATORS.values()}
     # A decimal comma may stand beside semicolons or tabs, but not the other way round.
@@ -164,12 +179,12 @@ def _guess_separator(path: Path, text: str) -> str:
     return best
 
 
-def _sheet(path: Path, text: str, mark: str) -> tuple[_Sheet, list[str]]:
+def _sheet(path: Path, text: str, mark: str, before: int) -> tuple[_Sheet, list[str]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)
     try:
-        listed = [(reader.line_num, [entry.strip() for entry in row]) for row in reader]
+        listed = [(before + reader.line_num, [entry.strip() for entry in row]) for row in reader]
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+        raise ValueError(f"{path}, line {before + reader.line_num}: {error}") from None
     if not listed:
         raise ValueError(f"{path}: is empty")
     (_, header), *body = listed
@@ -226,7 +241,7 @@ def _guess_decimal(path: Path, used: dict[str, list[str]]) -> str:
 def _numbers(
     sheet: _Sheet, name: str, entries: list[str], point: str, nothing: frozenset[str] | set[str]
 ) -> NDArray[np.float64]:
-    numbers = np.full(len(entries), np.nan)
+    numbers, gaps = np.full(len(entries), np.nan), _as_numbers(nothing, point)
     for place, (line, entry) in enumerate(zip(sheet.lines, entries, strict=True)):
         if entry.lower() in nothing:
             continue
@@ -238,8 +253,22 @@ def _numbers(
                 f"with a decimal {_name(DECIMALS, point)}; if it is a column of text, name it in "
                 "leave_out; if it stands for a missing value, name it in missing_values"
             )
-        numbers[place] = float(plain)
+        number = float(plain)
+        if number in gaps:
+            continue
+        if number and not SMALLEST <= abs(number) <= LARGEST:
+            raise ValueError(
+                f"{sheet.path}, line {line}: column {name} holds {entry!r}; numbers must lie "
+                f"between {SMALLEST:g} and {LARGEST:g} in size: choose another unit"
+            )
+        numbers[place] = number
     return numbers
+
+
+def _as_numbers(entries: Iterable[str], point: str) -> frozenset[float]:
+    """Return what the entries are as numbers, as far as they are numbers."""
+    plain = (entry if point == "." else entry.replace(",", ".") for entry in entries)
+    return frozenset(float(entry) for entry in plain if NUMBER.fullmatch(entry))
 
 
 def _complete(
@@ -257,9 +286,31 @@ def _complete(
             f"line {line}; by column: {where}; set missing to 'drop' to leave these rows out, or "
             "name a column that is mostly empty in leave_out"
         )
+    if not complete.any():
+        raise ValueError(
+            f"{sheet.path}: no row is complete; missing by column: {where or 'nothing'}; name a "
+            "column that is mostly empty in leave_out"
+        )
     if where:
         notes.append(f"{np.sum(~complete)} of {len(table)} rows were dropped; missing: {where}.")
     return np.asarray(complete)
+
+
+def _check_target(path: Path, name: str, X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    if np.ptp(y) <= 1e-12 * np.abs(y).max():
+        raise ValueError(
+            f"{path}: column {name}, the target, is constant ({y[0]:g}): there is nothing to fit"
+        )
+    if len(X) <= X.shape[1] + 1:
+        return
+    scaled = X / np.maximum(np.abs(X).max(axis=0), SMALLEST)
+    design = np.column_stack([np.ones(len(X)), scaled])
+    rest = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    if np.std(rest) <= ROUNDING * np.std(y):
+        raise ValueError(
+            f"{path}: column {name}, the target, is a constant plus multiples of the features, up "
+            "to rounding: it has no noise, and no design is better than another"
+        )
 
 
 def _check_features(path: Path, names: list[str], X: NDArray[np.float64], notes: list[str]) -> None:

@@ -6,7 +6,8 @@ The cell holds annotated plain literals, one a line::
     rule: str = "floor"  # how a design becomes counts [floor | ceil | efficient]
 
 The comment is the help text. Square brackets at its end hold a range, of which either end may be
-left open, or the choices; for a list they bind each element.
+left open, or the choices; for a list they bind each element. A list must hold something, unless the
+brackets say ``[or empty]``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ Scalar = int | float | str | bool
 Value = Scalar | list[Scalar]
 
 SCALARS: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
+#: What square brackets say of a list that may hold nothing.
+EMPTY = "or empty"
 TYPES = (*SCALARS, "list[int]", "list[float]", "list[str]")
 
 
@@ -37,10 +40,13 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[Scalar, ...] = ()
+    or_empty: bool = False
 
     @property
     def rule(self) -> str:
         """What a value must obey besides its type, as text; empty where anything goes."""
+        if self.or_empty:
+            return "any, or none: []"
         if self.choices:
             return "one of " + ", ".join(map(str, self.choices))
         if self.low is not None and self.high is not None:
@@ -61,7 +67,7 @@ class Parameter:
             return self._check_scalar(value)
         if not isinstance(value, list):
             raise ValueError(f"{self.name}: must be of type {self.type}; got {value!r}")
-        if not value:
+        if not value and not self.or_empty:
             raise ValueError(f"{self.name}: must hold at least one element")
         return [self._check_scalar(element) for element in value]
 
@@ -169,6 +175,8 @@ def _read_comment(name: str, kind: str, comment: str) -> tuple[str, dict[str, An
         raise ValueError(f"{name}: say what it is in a comment on its line")
     if rule is None:
         return text, {}
+    if rule.strip() == EMPTY and kind.startswith("list["):
+        return text, {"or_empty": True}
     element = SCALARS[kind.removeprefix("list[").removesuffix("]")]
     try:
         if ".." in rule and element in (int, float):

@@ -193,6 +193,8 @@ def _working_folder(parent: Path, name: str) -> Iterator[_WorkingFolder]:
         kept = _keep(work, ending)
         if isinstance(error, RunFailed) and kept:
             raise RunFailed(f"{error}\n    as far as it came: {kept}") from None
+        if isinstance(error, KeyboardInterrupt) and kept:
+            raise KeyboardInterrupt(f"as far as it came: {kept}") from None
         raise
 
 
@@ -203,6 +205,8 @@ def _keep(work: _WorkingFolder, ending: str) -> Path | None:
         if any(path.stat().st_size for path in work.path.glob("*.ipynb")):
             return work.settle(ending)
     shutil.rmtree(work.path, ignore_errors=True)
+    with suppress(OSError):
+        work.parent.rmdir()  # which is refused where there are other runs
     return None
 
 

@@ -8,6 +8,7 @@ this order. Nothing is downloaded but by ``fetch(info("air-quality"))``, or on t
 
 from __future__ import annotations
 
+import difflib
 import os
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,9 @@ def info(name: str) -> Dataset:
         return _CATALOGUE[name]
     except KeyError:
         known = ", ".join(map(repr, _CATALOGUE))
-        raise ValueError(f"name: must be one of {known}; got {name!r}") from None
+        near = difflib.get_close_matches(name, _CATALOGUE, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"name: must be one of {known}; got {name!r}{hint}") from None
 
 
 def load(name: str, path: str | os.PathLike[str] | None = None) -> pd.DataFrame:

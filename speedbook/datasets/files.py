@@ -47,13 +47,34 @@ def cache_folder() -> Path:
 
 
 def folders() -> list[Path]:
-    """Return the folders where files are looked for, in this order."""
+    """Return the folders where files are looked for, in this order.
+
+    Raises
+    ------
+    DatasetError
+        If the environment variable names something that is no folder: surely a slip, which would
+        otherwise show as a missing file, or not at all.
+    """
     named = os.environ.get(VARIABLE)
-    return [*([Path(named)] if named else []), DATA_FOLDER, cache_folder()]
+    if not named:
+        return [DATA_FOLDER, cache_folder()]
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise DatasetError(
+            f"{VARIABLE} is {named!r}, which is no folder"
+            "\n  what to do: name the folder that holds the files, or unset it"
+        )
+    return [folder, DATA_FOLDER, cache_folder()]
 
 
 def find(dataset: Dataset) -> Path | None:
-    """Return where the file of a data set is, or None."""
+    """Return where the file of a data set is, or None.
+
+    Raises
+    ------
+    DatasetError
+        As `folders`.
+    """
     candidates = (folder / dataset.file for folder in folders())
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 

@@ -55,12 +55,41 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
         datasets.load("white-wine")
 
 
+def test_an_unknown_name_is_answered_with_a_near_one() -> None:
+    with pytest.raises(ValueError, match=r"got 'air-qualty'; did you mean 'air-quality'\?"):
+        datasets.info("air-qualty")
+
+
+@pytest.mark.parametrize("what", ["nowhere", "a file"])
+def test_a_named_folder_that_is_none_is_told(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    named = tmp_path / what
+    if what == "a file":
+        named.write_text("")
+    monkeypatch.setenv(files.VARIABLE, str(named))
+    for ask in (files.find, files.locate):
+        with pytest.raises(datasets.DatasetError, match=r"SPEEDLIB_DATA_DIR is '.*', which is no"):
+            ask(datasets.info("red-wine"))
+
+
+def test_a_named_folder_may_begin_with_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path, no_embedded_data: None
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv(files.VARIABLE, "~")
+    (tmp_path / WINE.name).write_bytes(WINE.read_bytes())
+    assert files.find(datasets.info("red-wine")) == tmp_path / WINE.name
+
+
 def test_folders_are_tried_in_the_documented_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
     named, embedded = tmp_path / "named", tmp_path / "embedded"
     monkeypatch.setenv(files.VARIABLE, str(named))
     monkeypatch.setattr(files, "DATA_FOLDER", embedded)
+    named.mkdir()
     wine = datasets.info("red-wine")
     for folder in (cache, embedded, named):
         folder.mkdir(exist_ok=True)
@@ -84,10 +113,11 @@ def test_an_explicit_path_may_have_any_name_and_is_the_only_one(tmp_path: Path) 
 def test_a_missing_file_is_an_error_that_lists_where_it_was_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
-    monkeypatch.setenv(files.VARIABLE, str(tmp_path / "nowhere"))
+    (tmp_path / "named").mkdir()
+    monkeypatch.setenv(files.VARIABLE, str(tmp_path / "named"))
     with pytest.raises(datasets.DatasetError, match="is missing") as caught:
         datasets.load("red-wine")
-    for folder in (tmp_path / "nowhere", tmp_path / "no data", cache):
+    for folder in (tmp_path / "named", tmp_path / "no data", cache):
         assert str(folder / "winequality-red.csv") in str(caught.value)
     assert "what to do: " in str(caught.value)
 

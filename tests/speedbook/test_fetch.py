@@ -300,6 +300,16 @@ def test_an_unknown_data_set_is_wrong_usage(arguments: list[str]) -> None:
     assert "'red-wine'" in complaint
 
 
+@pytest.mark.parametrize("command", [["list"], ["check"], ["fetch", "air-quality", "--agree"]])
+def test_a_named_folder_that_is_none_fails_every_command(
+    command: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(files.VARIABLE, str(cache / "typo"))
+    code, _, said = run(*command)
+    assert code == 3
+    assert "SPEEDLIB_DATA_DIR is" in said and "which is no folder" in said
+
+
 def test_what_is_embedded_need_not_be_fetched() -> None:
     code, told, _ = run("fetch", "red-wine")
     assert code == 0

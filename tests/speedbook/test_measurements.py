@@ -78,7 +78,7 @@ def test_words_for_nothing_are_those_that_were_said_whatever_their_case(tmp_path
 
 
 def test_a_rounding_error_is_no_variation(tmp_path: Path) -> None:
-    text = "a;b;y\n0.1;1;1\n0.1;2;2\n0.10000000000000001;3;3\n0.10000000000000002;4;4\n"
+    text = "a;b;y\n0.1;1;1\n0.1;2;2\n0.10000000000000001;3;3\n0.10000000000000002;4;7\n"
     with pytest.raises(ValueError, match=r"column a is constant \(0\.1\)"):
         read(tmp_path, text)
 
@@ -86,8 +86,38 @@ def test_a_rounding_error_is_no_variation(tmp_path: Path) -> None:
 def test_units_of_the_columns_do_not_decide_their_rank(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(40, 2)) * [1e-9, 1e9]
-    text = "a,b,y\n" + "".join(f"{a!r},{b!r},{a + b!r}\n" for a, b in rows.tolist())
+    text = "a,b,y\n" + "".join(f"{a!r},{b!r},{a * b!r}\n" for a, b in rows.tolist())
     assert not any("span" in note for note in read(tmp_path, text).notes)
+
+
+@pytest.mark.parametrize("gap", ["-200", "-2e2", "-200,0", "-200,00"])
+def test_a_number_that_stands_for_a_gap_does_so_however_it_is_written(
+    tmp_path: Path, gap: str
+) -> None:
+    text = "a;b;y\n1;2;3\n2,5;-1;4\n0;1e1;,5\n" + f"-200;1;1\n-200,0;2;2\n{gap};3;3\n"
+    table = read(tmp_path, text, missing="drop", decimal="comma", missing_values=["-200"])
+    assert table.features.tolist() == EXPECTED
+    other = GOOD + "-200,1,1\n-200.00,2,2\n"
+    for said in ("-200", gap if "," not in gap else "-200"):
+        table = read(tmp_path, other, missing="drop", missing_values=[said])
+        assert table.features.tolist() == EXPECTED
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_that_says_the_separator_is_no_row(tmp_path: Path, end: str) -> None:
+    text = "sep=;" + end + "a;b;y\n1;2;3\n2,5;-1;4\n0;1e1;,5\n"
+    table = read(tmp_path, text)
+    assert table.features.tolist() == EXPECTED
+    assert table.lines == (3, 4, 5)
+    with pytest.raises(ValueError, match=r"line 6: has 2 entries"):
+        read(tmp_path, text + "1;2\n")
+
+
+def test_noise_far_below_the_values_is_noise(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    rows = [(a, 1e6 + a + 1e-3 * rng.normal()) for a in rng.normal(size=30).tolist()]
+    text = "a,y\n" + "".join(f"{a!r},{y!r}\n" for a, y in rows)
+    assert len(read(tmp_path, text).values) == 30
 
 
 def test_incomplete_rows_are_dropped_when_asked(tmp_path: Path) -> None:
@@ -103,18 +133,29 @@ def test_gaps_in_columns_that_are_left_out_do_not_matter(tmp_path: Path) -> None
 
 
 def test_dependent_features_and_few_rows_are_told(tmp_path: Path) -> None:
-    rows = [(x, x**2, x + 3 * x**2, 1.0 + x) for x in np.linspace(1, 2, 7)]
+    rows = [(x, x**2, x + 3 * x**2, 1.0 + x**4) for x in np.linspace(1, 2, 7)]
     text = "a,b,c,y\n" + "".join(",".join(f"{value:.6f}" for value in row) + "\n" for row in rows)
     notes = " ".join(read(tmp_path, text.replace("\n", "\n")).notes)
     assert "7 rows are few for the 6 unknowns" in notes
-    exact = "a,b,c,y\n" + "".join(f"{k},{k * k},{k + 3 * k * k},1\n" for k in range(1, 8))
+    exact = "a,b,c,y\n" + "".join(f"{k},{k * k},{k + 3 * k * k},{k**3}\n" for k in range(1, 8))
     assert "span 2 dimensions only" in " ".join(read(tmp_path, exact).notes)
 
 
 @pytest.mark.parametrize(
     ("text", "choices", "message"),
     [
-        ("", {}, r"first line must name two columns"),
+        ("", {}, r"my table\.csv: is empty"),
+        ("\n \n", {}, r"my table\.csv: is empty"),
+        (GOOD + "1,1e308,3\n", {}, r"line 5: column b holds '1e308'; .* 1e\+100 in size.*unit"),
+        (GOOD + "1,-2e-200,3\n", {}, r"line 5: column b holds '-2e-200'; .*between 1e-100"),
+        (GOOD + "1,2,1e200\n", {}, r"line 5: column y holds '1e200'"),
+        ("a,b,y\n1,2,7\n2,-1,7\n0,1,7\n", {}, r"column y, the target, is constant \(7\)"),
+        ("a,y\n1,5\n2,7\n4,11\n7,17\n", {}, r"column y, the target, .* up to rounding"),
+        (
+            "a,b,y\n1,,7\n2,,8\n0,,9\n",
+            {"missing": "drop"},
+            r"no row is complete; missing by column: b \(3\); .*leave_out",
+        ),
         ("a\n1\n", {"target": "a"}, r"two columns or more"),
         ("a,b\n1,2\n2,3\n", {}, r"has no column 'y'; there are a, b"),
         (GOOD, {"target": "yy"}, r"has no column 'yy'; did you mean 'y'\?"),

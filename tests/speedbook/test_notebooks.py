@@ -78,6 +78,19 @@ def test_a_list_over_several_lines_keeps_its_comment():
     assert (parameter.default, parameter.low, parameter.high) == ([1, 2], 0, 5)
 
 
+def test_a_list_may_be_empty_only_where_it_says_so() -> None:
+    either = one('x: list[str] = ["a"]  # names [or empty]')
+    assert either.check([]) == []
+    assert either.check(["b"]) == ["b"]
+    assert either.rule == "any, or none: []"
+    assert either.help == "names"
+    with pytest.raises(ValueError, match="x: must hold at least one element"):
+        one('x: list[str] = ["a"]  # names').check([])
+    with pytest.raises(ValueError, match="x: must be of type"):
+        either.check([1])
+    assert read_parameters('x: str = "a"  # a name [or empty]')[1]
+
+
 def test_a_hash_inside_a_text_is_no_comment():
     assert one('x: str = "a # b"  # a text').default == "a # b"
 

@@ -202,8 +202,9 @@ def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, kill
     assert wait_until(lambda: not alive(kernel) and not alive(worker), 15)
     assert "Traceback" not in said
     if kill == signal.SIGINT:
-        assert "Interrupted" in said
-        assert "before" in failed(book.root, "-interrupted").joinpath("fig.ipynb").read_text()
+        kept = failed(book.root, "-interrupted")
+        assert f"Interrupted: as far as it came: {kept}." in said.replace("\n", "")
+        assert "before" in kept.joinpath("fig.ipynb").read_text()
     else:
         hidden = failed(book.root, "-unfinished")
         assert hidden.name.startswith(".")
@@ -211,6 +212,23 @@ def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, kill
     book.cells("print(x)")
     rerun("fig")
     assert len([path for path in folders(book.root) if (path / "manifest.json").is_file()]) == 1
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_where_an_interrupt_leaves_nothing_it_says_so_and_leaves_no_folder(
+    book, monkeypatch, others
+):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    if others:
+        rerun("fig")
+    before = folders(book.root)
+    monkeypatch.setattr(speedbook.runs, "execute_all", stop)
+    said = rerun("fig", code=130)
+    assert said.endswith("Interrupted: before there was anything to keep.\n")
+    assert folders(book.root) == before
+    assert (book.root / "runs/fig").exists() == others
 
 
 # Before anything runs
