@@ -105,11 +105,12 @@ def test_drawn_tests_err_less_often_than_the_bounds():
 
 def test_enough_pulls_are_the_fewest_that_the_bound_allows():
     means = np.array([1, 0.75, 0.5, 0.25])
-    pulls = lower_bound.enough_pulls(means, 1e-4)
-    assert lower_bound.error_bounds(means, pulls).sum(axis=1).max() <= 1e-4
-    assert lower_bound.error_bounds(means, pulls - 1).sum(axis=1).max() > 1e-4
-    # Nothing depends on the size of the means.
-    assert lower_bound.enough_pulls(1e-6 * means, 1e-4) == pulls
+    for delta in (0.3, 1e-2, 1e-4, 1e-7):
+        pulls = lower_bound.enough_pulls(means, delta)
+        assert lower_bound.error_bounds(means, pulls).sum(axis=1).max() <= delta
+        assert lower_bound.error_bounds(means, pulls - 1).sum(axis=1).max() > delta
+        # Nothing depends on the size of the means.
+        assert lower_bound.enough_pulls(1e-6 * means, delta) == pulls
 
 
 def test_the_testing_strategy_drawn_has_less_regret_than_its_bound():
@@ -134,7 +135,7 @@ def test_the_testing_strategy_drawn_has_less_regret_than_its_bound():
 
 @pytest.mark.parametrize("d", (1, 2, 3))
 def test_the_conditions_are_those_of_the_proof(d):
-    n, J = np.geomspace(10, 1e60, 200), 2**d
+    n, J = np.concatenate([np.geomspace(10, 1e60, 200), np.linspace(10, 60, 5001)]), 2**d
     beta = np.sqrt(lower_bound.squared_scale(d, n))
     delta, q = 1 / (n * J), d / (J**2 / beta**2)
     L = np.log(n * J)
