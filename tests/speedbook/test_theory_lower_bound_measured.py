@@ -109,8 +109,10 @@ def drawn_errors(bandit, policy, n, pilot, size, rng):
             if stage == 0:
                 wanted = np.abs(w) * [rewards[a].std(ddof=1) for a in support]
                 used = sum(len(r) for a, r in enumerate(rewards) if a not in support)
-                goal = (n - used) * wanted / wanted.sum()
-        assert n - 4 <= sum(map(len, rewards)) <= n + 1
+                have = np.array([len(rewards[a]) for a in support])
+                missing = np.maximum((n - used) * wanted / wanted.sum() - have, 0)
+                goal = have + (n - used - have.sum()) * missing / missing.sum()
+        assert n - 4 <= sum(map(len, rewards)) <= n
         estimate = sum(part * rewards[a].mean() for part, a in zip(w, support, strict=True))
         errors.append((estimate - bandit.value(policy)) ** 2)
     return np.array(errors)
