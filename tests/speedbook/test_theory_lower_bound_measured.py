@@ -140,3 +140,13 @@ def test_topping_up_spends_about_what_the_shares_cost():
         )
         # v = 1/2, and half of the rounds are explored alike: v / (n / 2) = 1 / n.
         assert regret * n**2 == pytest.approx(1.0, abs=4 * error * n**2 + 0.03)
+
+
+def test_a_long_pilot_counts_with_its_own_scatters():
+    half, variances, n = np.array([0.5, 0.5]), np.array([9.0, 1.0]), 1000
+    regret, error = measured.topped_up_regret(
+        np.eye(2), variances, half, n, 400, 20_000, np.random.default_rng(4)
+    )
+    # Shares 3/4 and 1/4, from 375 rewards and the 200 of the pilot; S^2 = 4.
+    expected = 3 / 16 * (1 / (2 * 374) + 1 / (2 * 199))
+    assert regret * n / 4 == pytest.approx(expected, rel=0.1)
