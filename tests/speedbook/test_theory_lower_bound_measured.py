@@ -144,7 +144,7 @@ def test_topping_up_spends_about_what_the_shares_cost():
 
 def test_a_long_pilot_counts_with_its_own_scatters():
     half, variances, n = np.array([0.5, 0.5]), np.array([9.0, 1.0]), 1000
-    regret, error = measured.topped_up_regret(
+    regret, _ = measured.topped_up_regret(
         np.eye(2), variances, half, n, 400, 20_000, np.random.default_rng(4)
     )
     # Shares 3/4 and 1/4, from 375 rewards and the 200 of the pilot; S^2 = 4.
