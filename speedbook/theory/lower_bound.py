@@ -18,7 +18,7 @@ from speedbook.exact import Matrix, Vector, dot, matrix, mean_feature, solve, ti
 from speedlib.checks import Flags, Floats
 
 
-class TestingEnvironment(NamedTuple):
+class HypothesisEnvironment(NamedTuple):
     r"""Actions and hypotheses, for :math:`\beta=1`.
 
     Attributes
@@ -47,7 +47,7 @@ class TestingEnvironment(NamedTuple):
         return tuple(times(self.features, theta) for theta in self.hypotheses)
 
 
-def testing_environment(d: int) -> TestingEnvironment:
+def hypothesis_environment(d: int) -> HypothesisEnvironment:
     r"""Return the table of the proof as linear functions, for :math:`J=2^d` hypotheses.
 
     Action 1 is the first unit vector, so that the first coordinates of the hypotheses are
@@ -62,7 +62,7 @@ def testing_environment(d: int) -> TestingEnvironment:
     Examples
     --------
     >>> from speedbook.exact import text
-    >>> text(testing_environment(1).means)
+    >>> text(hypothesis_environment(1).means)
     '[1, 1/9; 1/2, 1/18]'
     """
     if d not in (1, 2, 3):
@@ -84,10 +84,10 @@ def testing_environment(d: int) -> TestingEnvironment:
         ],
     }
     hypotheses = tuple(zip(*[first, second, third][:d], strict=True))
-    return TestingEnvironment(matrix(actions[d]), hypotheses)
+    return HypothesisEnvironment(matrix(actions[d]), hypotheses)
 
 
-def excess_loss(weights: Vector, environment: TestingEnvironment, hypothesis: int) -> Fraction:
+def excess_loss(weights: Vector, environment: HypothesisEnvironment, hypothesis: int) -> Fraction:
     r"""Return :math:`nR'_n` of a design in closed form, for :math:`\beta = 1`.
 
     .. math:: nR'_n = v(\pi)^2\,\delta^\top C^-\delta, \qquad
@@ -98,7 +98,7 @@ def excess_loss(weights: Vector, environment: TestingEnvironment, hypothesis: in
     ----------
     weights : Vector, shape (A,)
         The design b.
-    environment : TestingEnvironment
+    environment : HypothesisEnvironment
     hypothesis : int
         The true one, from 0.
 
@@ -203,7 +203,7 @@ def enough_pulls(means: ArrayLike, delta: float) -> int:
     return pulls
 
 
-def testing_regret(environment: TestingEnvironment, rounds: float) -> tuple[int, float]:
+def regret_of_testing(environment: HypothesisEnvironment, rounds: float) -> tuple[int, float]:
     r"""Bound the regret of testing with action 1, then committing, over :math:`v(\pi)^2`.
 
     N pulls of action 1 make the chance of an error at most :math:`1/n` under every hypothesis.

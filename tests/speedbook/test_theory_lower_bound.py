@@ -17,7 +17,7 @@ RATIOS = (0.125, 0.5, 0.9, 1.1, 4 / 3, 2.0, 7.0)
 
 @pytest.fixture(params=(1, 2, 3))
 def environment(request):
-    return lower_bound.testing_environment(request.param)
+    return lower_bound.hypothesis_environment(request.param)
 
 
 def arrays(environment, j):
@@ -40,7 +40,7 @@ def test_the_environment_is_the_table_of_the_proof(environment):
 
 def test_no_environment_beyond_three_dimensions():
     with pytest.raises(ValueError, match="d: built for 1, 2 and 3"):
-        lower_bound.testing_environment(4)
+        lower_bound.hypothesis_environment(4)
 
 
 def test_the_oracle_s_loss_is_the_squared_value(environment):
@@ -63,7 +63,7 @@ def test_excess_loss_is_the_loss_less_the_squared_value(environment):
 
 
 def test_excess_loss_refuses_pulls_that_leave_the_value_open():
-    environment = lower_bound.testing_environment(2)
+    environment = lower_bound.hypothesis_environment(2)
     with pytest.raises(ValueError, match="leave the value open"):
         lower_bound.excess_loss(exact.vector("1 0 0 0"), environment, 0)
 
@@ -105,16 +105,17 @@ def test_drawn_tests_err_less_often_than_the_bounds():
 
 def test_enough_pulls_are_the_fewest_that_the_bound_allows():
     means = np.array([1, 0.75, 0.5, 0.25])
-    pulls = lower_bound.enough_pulls(means, 1e-4)
-    assert lower_bound.error_bounds(means, pulls).sum(axis=1).max() <= 1e-4
-    assert lower_bound.error_bounds(means, pulls - 1).sum(axis=1).max() > 1e-4
-    # Nothing depends on the size of the means.
-    assert lower_bound.enough_pulls(1e-6 * means, 1e-4) == pulls
+    for delta in (0.3, 1e-2, 1e-4, 1e-7):
+        pulls = lower_bound.enough_pulls(means, delta)
+        assert lower_bound.error_bounds(means, pulls).sum(axis=1).max() <= delta
+        assert lower_bound.error_bounds(means, pulls - 1).sum(axis=1).max() > delta
+        # Nothing depends on the size of the means.
+        assert lower_bound.enough_pulls(1e-6 * means, delta) == pulls
 
 
 def test_the_testing_strategy_drawn_has_less_regret_than_its_bound():
-    environment, n = lower_bound.testing_environment(2), 400
-    pulls, bound = lower_bound.testing_regret(environment, n)
+    environment, n = lower_bound.hypothesis_environment(2), 400
+    pulls, bound = lower_bound.regret_of_testing(environment, n)
     assert pulls < n
     mu = np.array(environment.means, dtype=float)
     policy = np.array(environment.policy, dtype=float)
@@ -134,7 +135,7 @@ def test_the_testing_strategy_drawn_has_less_regret_than_its_bound():
 
 @pytest.mark.parametrize("d", (1, 2, 3))
 def test_the_conditions_are_those_of_the_proof(d):
-    n, J = np.geomspace(10, 1e60, 200), 2**d
+    n, J = np.concatenate([np.geomspace(10, 1e60, 200), np.linspace(10, 60, 5001)]), 2**d
     beta = np.sqrt(lower_bound.squared_scale(d, n))
     delta, q = 1 / (n * J), d / (J**2 / beta**2)
     L = np.log(n * J)

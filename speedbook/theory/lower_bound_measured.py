@@ -1,0 +1,195 @@
+r"""What regret is unavoidable: bounds that hold, and strategies to hold against them.
+
+Ours, in place of Theorem 2. The bounds come from two bandits with two one-hot actions, equal shares
+as target policy, Gaussian noise and variances :math:`(1, 1)` and :math:`(1, s^2)`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib.checks import Counts, Flags, Floats, check_features, check_variances
+from speedlib.covariance import estimate_covariance
+from speedlib.designs import optimal_design
+from speedlib.exploration import identifiable_design
+from speedlib.identification import quadratic_coordinates
+from speedlib.rewards import Rewards
+from speedlib.rounding import efficient_counts
+from speedlib.solvers.batch import pe_designs
+
+#: The two bandits are this many standard errors apart, which makes the bound largest.
+DISTANCE = 2 * math.sqrt(2) / 3
+#: Variances estimated in a pilot are kept above this share of the mean squared residual.
+FLOOR = 1e-4
+
+
+def second_deviation(informed: float) -> float:
+    r"""Return s, the second action's standard deviation in the second bandit.
+
+    .. math:: s = 1 + \frac{2\sqrt2}{3\sqrt m}
+
+    Parameters
+    ----------
+    informed : float
+        m, the number of rounds on which the choice of the design may rest.
+    """
+    return 1 + DISTANCE / math.sqrt(informed)
+
+
+def allocation_bound(rounds: float, informed: float) -> float:
+    r"""Return a lower bound for the larger :math:`R'_n` of the two bandits.
+
+    .. math:: \frac{t^2(1-t/\sqrt2)}{4\,(2+t/\sqrt m)^2}\cdot\frac1{n\,m}, \qquad t = 2\sqrt2/3
+
+    It is at least :math:`1/(117\,nm)`, and about :math:`1/(54\,nm)` for large m.
+
+    Parameters
+    ----------
+    rounds : float
+        n.
+    informed : float
+        m, the number of rounds on which the choice of the design may rest.
+
+    Examples
+    --------
+    >>> round(1 / allocation_bound(1, 1)), round(1 / allocation_bound(1, 1e12) / 1e12)
+    (117, 54)
+    """
+    t, h = DISTANCE, second_deviation(informed) - 1
+    return t**2 * (1 - t / math.sqrt(2)) / (4 * (2 + h) ** 2) / (rounds * informed)
+
+
+def discard_bound(rounds: float, length: float) -> float:
+    r"""Return a lower bound for the larger regret :math:`R_n` if exploration is thrown away.
+
+    :math:`\Gamma/n^2` for the rounds lost, and `allocation_bound` for the design.
+
+    Parameters
+    ----------
+    rounds, length : float
+        n and :math:`\Gamma`.
+    """
+    return length / rounds**2 + allocation_bound(rounds, length)
+
+
+class EfficientPrice:
+    r"""The price of estimating the variances with efficient weights, over exploration designs q.
+
+    .. math:: v(q) = \tfrac\kappa4\operatorname{Tr}\bigl(K H_q^-\bigr), \qquad
+              H_q = \sum_m q_m\psi_m\psi_m^\top, \qquad
+              K = \sum_a p_a\psi_a\psi_a^\top - \bigl(\textstyle\sum_a p_a\psi_a\bigr)
+              \bigl(\textstyle\sum_a p_a\psi_a\bigr)^\top
+
+    with :math:`\psi_a = \operatorname{svec}(x_ax_a^\top)/\sigma_a^2`. It is
+    `speedlib.asymptotics.estimation_cost` with weights :math:`1/\sigma^4` in the regression.
+    """
+
+    def __init__(self, features: ArrayLike, variances: ArrayLike, kappa: float = 2.0) -> None:
+        x = check_features(features)
+        v = check_variances(variances, len(x))
+        psi = quadratic_coordinates(x) / v[:, None]
+        # In coordinates of the span, so that nothing is singular for want of actions.
+        left, size, _ = np.linalg.svd(psi, full_matrices=False)
+        self.psi = (left * size)[:, size > 1e-9 * size[0]]
+        self.kappa = kappa
+
+    def matrix(self, shares: ArrayLike) -> Floats:
+        """Return K for an oracle design."""
+        p = np.asarray(shares, dtype=np.float64)
+        mean = p @ self.psi
+        return np.asarray((self.psi * p[:, None]).T @ self.psi - np.outer(mean, mean))
+
+    def price(self, shares: ArrayLike, exploration: ArrayLike) -> float:
+        """Return v(q)."""
+        q = np.asarray(exploration, dtype=np.float64)
+        H = (self.psi * q[:, None]).T @ self.psi
+        return float(
+            self.kappa / 4 * np.trace(np.linalg.pinv(H, hermitian=True) @ self.matrix(shares))
+        )
+
+    def best(self, shares: ArrayLike) -> tuple[Floats, float]:
+        r"""Return the exploration design of least price, and a lower bound for every design's."""
+        K, ones = self.matrix(shares), np.ones(len(self.psi))
+        values, vectors = np.linalg.eigh(K)
+        if values[-2:-1].sum() <= 1e-9 * values[-1]:  # rank one: a problem in one direction
+            direction = np.sqrt(values[-1]) * vectors[:, -1]
+            design = optimal_design(self.psi, ones, "PE", direction=direction)
+        else:
+            design = optimal_design(self.psi, ones, "linear", matrix=K)
+        return design.weights, self.kappa / 4 * design.value * design.efficiency_bound
+
+
+def topped_up_regret(
+    features: ArrayLike,
+    variances: ArrayLike,
+    direction: ArrayLike,
+    rounds: int,
+    pilot: int,
+    replications: int,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    r"""Return the regret of a strategy that keeps what it explored, and its standard error.
+
+    1. A pilot of some rounds by the identifiable design finds the optimal support, w, and shares.
+    2. Each action of the support gets half of its share of the budget.
+    3. Its standard deviation is estimated anew from its own rewards, and the rest of the budget
+       tops up towards the shares :math:`\propto|w|\hat\sigma`.
+
+    The value is estimated by :math:`\sum_a w_a\bar r_a` over all rewards of the support. Variances
+    are estimated from scatters about the means of actions, which are independent of the means for
+    Gaussian noise; given the scatters the error is therefore :math:`\sum_a w_a^2\sigma_a^2/T_a`.
+
+    Parameters
+    ----------
+    features : array, shape (A, d)
+    variances : array, shape (A,)
+        The true ones; the strategy sees draws only.
+    direction : array, shape (d,)
+        The target direction c.
+    rounds, pilot, replications : int
+    rng : numpy.random.Generator
+    """
+    x = check_features(features)
+    v, c = check_variances(variances, len(x)), np.asarray(direction, dtype=np.float64)
+    first = efficient_counts(identifiable_design(x), pilot)
+    freedom = np.maximum(first - 1, 0)
+    scatter = v * 2 * rng.standard_gamma(freedom / 2, (replications, len(x)))
+    shares = pe_designs(x, _fitted(x, scatter, first), c).weights
+    support = shares > 1e-9
+    w = _combinations(x, support, c)
+    half = np.where(support, np.maximum(np.floor(rounds / 2 * shares), first), first)
+    scatter = scatter + v * 2 * rng.standard_gamma(np.maximum(half - np.maximum(first, 1), 0) / 2)
+    sigma = np.sqrt(scatter / np.maximum(half - 1, 1))
+    wanted = np.abs(w) * sigma
+    used = np.where(support, 0, half).sum(axis=1, keepdims=True)
+    wanted = wanted / wanted.sum(axis=1, keepdims=True) * (rounds - used)
+    missing = np.where(support, np.maximum(wanted - half, 0), 0)
+    left = rounds - half.sum(axis=1, keepdims=True)
+    more = np.floor(left * missing / np.maximum(missing.sum(axis=1, keepdims=True), 1e-12))
+    # What rounding down leaves goes to the action that misses most.
+    most = missing.argmax(axis=1)[:, None]
+    spare = left - more.sum(axis=1, keepdims=True)
+    np.put_along_axis(more, most, np.take_along_axis(more, most, axis=1) + spare, axis=1)
+    pulls = half + more
+    errors = np.sum(np.where(support, w**2 * v / np.maximum(pulls, 1), 0), axis=1)
+    regret = errors - optimal_design(x, v, direction=c).value / rounds
+    return float(regret.mean()), float(regret.std(ddof=1) / math.sqrt(replications))
+
+
+def _fitted(x: Floats, scatter: Floats, counts: Counts) -> Floats:
+    """Fit a positive semidefinite covariance to the scatters of explored actions; shape (R, A)."""
+    unbiased = scatter * counts / np.maximum(counts - 1, 1)
+    rewards = Rewards(np.broadcast_to(counts, scatter.shape), np.zeros(scatter.shape), unbiased)
+    return estimate_covariance(rewards, x, "psd").floored(FLOOR)
+
+
+def _combinations(x: Floats, support: Flags, c: Floats) -> Floats:
+    """Return for each row of supports the w on it with sum of w x equal to c."""
+    w = np.zeros(support.shape)
+    for pattern in np.unique(support, axis=0):
+        rows = np.all(support == pattern, axis=1)
+        w[np.ix_(rows, pattern)] = np.linalg.lstsq(x[pattern].T, c, rcond=None)[0]
+    return w
