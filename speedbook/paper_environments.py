@@ -15,7 +15,7 @@ from speedbook import datasets
 from speedbook.air import air_quality
 from speedbook.assumptions import Case
 from speedbook.films import draw_run, fit_films
-from speedbook.theory.lower_bound import testing_environment
+from speedbook.theory.lower_bound import hypothesis_environment
 from speedlib import (
     Environment,
     LinearBandit,
@@ -107,7 +107,7 @@ def environment_e(variances: Sequence[float], noise: str = "gaussian") -> Enviro
 
 def testing(d: int, noise: str = "gaussian") -> Environment:
     """Return the testing environment of Theorem 2 under its first hypothesis, for β = 1."""
-    built = testing_environment(d)
+    built = hypothesis_environment(d)
     theta = np.array(built.hypotheses[0], dtype=np.float64)
     bandit = LinearBandit(
         np.array(built.features, dtype=np.float64),
