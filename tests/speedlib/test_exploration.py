@@ -142,18 +142,18 @@ def test_an_action_alone_in_its_direction_stays_there() -> None:
 
 def test_one_replication_has_a_leading_axis_and_none_is_refused() -> None:
     assert exploration_design("uniform", UNIT_BALL, rng(), replications=1).shape == (1, 5)
-    with pytest.raises(ValueError, match="^replications: .* 0"):
+    with pytest.raises(ValueError, match=r"^replications: .* 0"):
         exploration_design("uniform", UNIT_BALL, rng(), replications=0)
 
 
 def test_what_is_refused_is_told_by_its_argument() -> None:
-    with pytest.raises(ValueError, match="^exploration: .*'random'"):
+    with pytest.raises(ValueError, match=r"^exploration: .*'random'"):
         exploration_design("random", UNIT_BALL, rng())
-    with pytest.raises(ValueError, match="^exploration_sampling: .*'even'"):
+    with pytest.raises(ValueError, match=r"^exploration_sampling: .*'even'"):
         exploration_counts(np.array([0.5, 0.5]), 4, rng(), "even")
-    with pytest.raises(ValueError, match="^exploration_rounds: .* 0"):
+    with pytest.raises(ValueError, match=r"^exploration_rounds: .* 0"):
         check_exploration_length(0)
-    with pytest.raises(ValueError, match="^rounds: .* 0"):
+    with pytest.raises(ValueError, match=r"^rounds: .* 0"):
         exploration_length("sqrt", 0)
 
 

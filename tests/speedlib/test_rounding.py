@@ -90,7 +90,7 @@ def test_rounding_is_down_unless_another_rule_is_named():
 
 
 def test_an_unknown_rule_is_told_by_its_argument():
-    with pytest.raises(ValueError, match="^rule: .*'nearest'"):
+    with pytest.raises(ValueError, match=r"^rule: .*'nearest'"):
         round_design([0.5, 0.5], 10, "nearest")
 
 
