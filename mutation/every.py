@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -17,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from mutation import stored
+from mutation.forks import CAUGHT, ask, read_answers
 from mutation.listing import Mutant, list_mutants
 from speedbook.progress import Reporter
 
 #: Share of mutants that has to be caught.
 WANTED = 0.9
-
-#: What the plugin says of a mutant that some check noticed. One that never ends, or takes the
-#: process with it, is noticed by whoever waits.
-CAUGHT = ("caught", "endless", "crash")
 
 #: Where a run that was interrupted goes on from.
 UNFINISHED = "_build/mutation"
@@ -69,10 +60,11 @@ def _run(
     done = read_answers(answers)
     todo = [mutant for mutant in mutants if mutant.id not in done]
     hints = _hints(before)
+    asked = [{**asdict(m), "hint": hints.get((m.line, m.function, m.old, m.new), "")} for m in todo]
     shown = {m.id: f"{name}, line {m.line}: {m.old} -> {m.new}" for m in mutants}
     place = 0
     with reporter.steps(f"{len(todo)} mutants of {name}", len(todo)) as advance:
-        for answer in _ask(root, name, todo, answers, hints, jobs):
+        for answer in ask(root, asked, stored.tests_of(name), answers, jobs):
             place += answer["status"] != "traced"
             advance(place, "tests one by one" if answer["status"] == "traced" else "")
             if answer["status"] in ("survived", "untested"):
@@ -101,72 +93,3 @@ def _hints(before: stored.Record) -> dict[tuple[Any, ...], str]:
     """Return by which test a mutant was caught the last time: it is asked first."""
     rows = before.get("mutants", [])
     return {(r["line"], r["function"], r["old"], r["new"]): r["test"] for r in rows if "test" in r}
-
-
-def read_answers(path: Path) -> dict[str, dict[str, Any]]:
-    """Return what is known of each mutant; the last line may be half-written."""
-    found = {}
-    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
-        try:
-            answer = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        if answer["status"] != "traced":
-            found[answer["id"]] = answer
-    return found
-
-
-def _ask(
-    root: Path,
-    name: str,
-    mutants: Sequence[Mutant],
-    answers: Path,
-    hints: dict[tuple[Any, ...], str],
-    jobs: int,
-) -> Iterator[dict[str, Any]]:
-    """Run pytest with the plugin, and yield its answers as they come."""
-    if not mutants:
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        listed = Path(folder) / "mutants.json"
-        rows = [
-            {**asdict(m), "hint": hints.get((m.line, m.function, m.old, m.new), "")}
-            for m in mutants
-        ]
-        listed.write_text(json.dumps(rows), encoding="utf-8")
-        options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "mutation.plugin"]
-        options += ["--mutants", str(listed), "--answers", str(answers), "--forks", str(jobs)]
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-        }
-        read = answers.stat().st_size if answers.is_file() else 0
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *options, *stored.tests_of(name)],
-            cwd=root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        try:
-            while process.poll() is None:
-                time.sleep(0.5)
-                yield from (fresh := _fresh(answers, read))
-                read += sum(answer.pop("bytes") for answer in fresh)
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-            said, _ = process.communicate()
-        yield from _fresh(answers, read)
-        if process.returncode not in (0, 5):
-            raise RuntimeError(f"pytest ended with {process.returncode}:\n{said}")
-
-
-def _fresh(answers: Path, start: int) -> list[dict[str, Any]]:
-    """Return the whole lines behind a place in a file."""
-    if not answers.is_file():
-        return []
-    with answers.open("rb") as file:
-        file.seek(start)
-        lines = [line for line in file.read().splitlines(keepends=True) if line.endswith(b"\n")]
-    return [{**json.loads(line), "bytes": len(line)} for line in lines]

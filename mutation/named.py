@@ -1,4 +1,4 @@
-"""The named mutants: one at a time in a copy of the project, tests and claims until one is red."""
+"""The named mutants: tests by the plugin, claims one after the other in a copy of the project."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from mutation import stored
+from mutation.forks import ask, changed_function, search_path
 from speedbook.claims import load_registry
 from speedbook.progress import Reporter
 
-#: What a copy leaves out.
-IGNORED = shutil.ignore_patterns(".*", "_build", "runs", "__pycache__", "results")
+#: What a copy leaves out. Compiled modules stay: they are good for all files but the mutant's.
+IGNORED = shutil.ignore_patterns(".*", "_build", "runs", "results")
 
-#: Seconds for tests and for claims; a mutant that takes longer counts as endless, which is red.
+#: Seconds for the claims of a mutant, which are red if they take longer.
 PATIENCE = 900
 
 Mutant = Mapping[str, Any]
@@ -41,7 +42,7 @@ def run(root: Path, names: Sequence[str], jobs: int, anew: bool, reporter: Repor
     if unknown := set(names) - set(order):
         raise ValueError(f"no mutant called {', '.join(sorted(unknown))}; there are {order}")
     for mutant in mutants:
-        mutated(root, mutant)  # all are checked before any runs
+        texts(root, mutant)  # all are checked before any runs
     rows = {row["name"]: row for row in stored.read(root, "named").get("mutants", [])}
     depends = {m["name"]: stored.named_depends(root, m, registry) for m in mutants}
     todo = [
@@ -51,8 +52,10 @@ def run(root: Path, names: Sequence[str], jobs: int, anew: bool, reporter: Repor
         and (anew or rows.get(mutant["name"], {}).get("depends") != depends[mutant["name"]])
     ]
     reporter.say(f"{len(todo)} of {len(mutants)} named mutants are to be run.")
-    with _copies(root, min(jobs, len(todo))) as copies, reporter.bar("Mutants", len(todo)) as bar:
+    tests = _red_tests(root, todo, jobs, reporter)
+    with _copies(root, min(jobs, len(todo))) as copies, reporter.bar("Claims", len(todo)) as bar:
         for mutant, row in _all(copies, todo, jobs):
+            row["test"] = tests[mutant["name"]]
             rows[mutant["name"]] = {**row, "depends": depends[mutant["name"]]}
             kept = [rows[name] for name in order if name in rows]
             stored.write(root, "named", {"mutants": kept}, "mutants")
@@ -61,8 +64,8 @@ def run(root: Path, names: Sequence[str], jobs: int, anew: bool, reporter: Repor
     return sum(not row["test"] and not any(row["claims"].values()) for row in chosen)
 
 
-def mutated(root: Path, mutant: Mutant) -> str:
-    """Return the text of a file with its mutant.
+def texts(root: Path, mutant: Mutant) -> tuple[str, str]:
+    """Return the text of a file without its mutant and with it.
 
     Raises
     ------
@@ -75,7 +78,36 @@ def mutated(root: Path, mutant: Mutant) -> str:
             f"mutant {mutant['name']}: its text must occur once in {mutant['file']}; it occurs "
             f"{count} times"
         )
-    return text.replace(mutant["old"], mutant["new"])
+    return text, text.replace(mutant["old"], mutant["new"])
+
+
+def _red_tests(
+    root: Path, mutants: Sequence[Mutant], jobs: int, reporter: Reporter
+) -> dict[str, str]:
+    """Return for each mutant the test that caught it, or nothing."""
+    asked = [
+        {"id": mutant["name"], "module": module_of(mutant["file"]), "tests": mutant["tests"]}
+        | dict(zip(("function", "source"), changed_function(*texts(root, mutant)), strict=True))
+        for mutant in mutants
+    ]
+    files = sorted({name for mutant in mutants for name in mutant["tests"]})
+    found = dict.fromkeys((mutant["name"] for mutant in mutants), "")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        reporter.steps(f"Tests of {len(asked)} mutants", len(asked)) as advance,
+    ):
+        for answer in ask(root, asked, files, Path(folder) / "answers.jsonl", jobs):
+            if answer["id"] in found:
+                found[answer["id"]] = answer.get("test", "")
+                if answer["status"] in ("endless", "crash"):
+                    found[answer["id"]] = answer["status"]
+                advance(sum(map(bool, found.values())), answer["id"])
+    return found
+
+
+def module_of(file: str) -> str:
+    """Return the name of the module that a file holds."""
+    return file.removesuffix(".py").replace("/", ".")
 
 
 @contextmanager
@@ -111,37 +143,23 @@ def _all(
 
 
 def trial(copy: Path, mutant: Mutant) -> dict[str, Any]:
-    """Put a mutant into a copy, run tests and claims, and take it out again."""
-    path = copy / mutant["file"]
-    text, start = path.read_text(encoding="utf-8"), time.monotonic()
-    path.write_text(mutated(copy, mutant), encoding="utf-8")
+    """Put a mutant into a copy, ask its claims, and take it out again."""
+    path, start = copy / mutant["file"], time.monotonic()
+    before, after = texts(copy, mutant)
+    path.write_text(after, encoding="utf-8")
     try:
-        test = _first_red_test(copy, mutant["tests"]) if mutant["tests"] else ""
-        claims = _red_claims(copy, mutant["claims"]) if mutant["claims"] else {}
+        claims = red_claims(copy, mutant["claims"]) if mutant["claims"] else {}
     finally:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(before, encoding="utf-8")
     return {
         "name": mutant["name"],
         "date": datetime.now(UTC).date().isoformat(),
         "seconds": round(time.monotonic() - start),
-        "test": test,
         "claims": claims,
     }
 
 
-def _first_red_test(copy: Path, tests: Sequence[str]) -> str:
-    """Return the test that fails first, or nothing."""
-    options = ["-x", "-q", "-rfE", "-p", "no:cacheprovider"]
-    done = _run(copy, ["-m", "pytest", *options, *tests])
-    if done.returncode == 0:
-        return ""
-    found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    if done.returncode not in (1, 2) or found is None:
-        raise RuntimeError(f"pytest ended with {done.returncode}: {done.stdout}{done.stderr}")
-    return found[1]
-
-
-def _red_claims(copy: Path, claims: Sequence[str]) -> dict[str, str]:
+def red_claims(copy: Path, claims: Sequence[str]) -> dict[str, str]:
     """Return for each claim what turned red, or nothing."""
     done = _run(copy, ["-m", "speedbook", "verify", *claims, "--jobs", "1", "--quiet"])
     if done.returncode not in (0, 1, 3):
@@ -161,9 +179,9 @@ def _shown(text: str) -> str:
 
 
 def _run(copy: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run Python in a copy, with the packages of the copy; end it with all that it started."""
+    """Run Python in a copy, with the packages of the copy."""
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(copy), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": search_path(copy),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     process = subprocess.Popen(
@@ -173,17 +191,13 @@ def _run(copy: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[st
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
     )
     try:
         out, error = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(arguments, 1, "FAILED endless\n", "Claim : endless;")
-    finally:
-        if process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.send_signal(signal.SIGINT)  # upon which it ends its kernels
+        process.communicate()
+        return subprocess.CompletedProcess(arguments, 3, "", "speedbook: .ipynb: it does not end")
     return subprocess.CompletedProcess(arguments, process.returncode, out, error)
 
 

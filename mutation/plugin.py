@@ -38,6 +38,9 @@ PATIENCE, SLOWER = 3, 10
 
 Answer = dict[str, Any]
 
+#: For each module and function: seconds and places of the tests that call it.
+Touched = dict[tuple[str, str], list[tuple[float, int]]]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Name the file with the mutants, the one to write answers to, and how many forks to run."""
@@ -66,8 +69,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
         forks: dict[int, Fork] = {}
         for mutant in mutants:
             _collect(forks, session.config.getoption("--forks") - 1, answers)
-            tests = touched.get((mutant["module"], mutant["function"]), [])
-            tests = _chosen(session, tests, mutant["hint"])
+            tests = _chosen(session, mutant, touched)
             limit = PATIENCE + math.ceil(SLOWER * sum(seconds for seconds, _ in tests))
             work = _trial(session, mutant, [place for _, place in tests])
             fork = Fork(work, mutant["id"], limit)
@@ -76,11 +78,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     return True
 
 
-def _chosen(
-    session: pytest.Session, tests: list[tuple[float, int]], hint: str
-) -> list[tuple[float, int]]:
+def _chosen(session: pytest.Session, mutant: Answer, touched: Touched) -> list[tuple[float, int]]:
     """Return the tests to run: the one that caught the mutant before, then the fastest."""
-    ordered = sorted(tests, key=lambda test: (session.items[test[1]].nodeid != hint, test))
+    hint, files = mutant.get("hint"), mutant.get("tests")
+    tests = [
+        (session.items[place].nodeid != hint, seconds, place)
+        for seconds, place in touched.get((mutant["module"], mutant["function"]), [])
+        if files is None or session.items[place].nodeid.split("::")[0] in files
+    ]
+    ordered = [(seconds, place) for _, seconds, place in sorted(tests)]
     before = [0.0, *accumulate(seconds for seconds, _ in ordered)]
     return [test for test, spent in zip(ordered, before, strict=False) if spent < ENOUGH]
 
@@ -151,11 +157,9 @@ def _write(answers: Any, answer: Answer) -> None:
     answers.flush()
 
 
-def _who_calls_what(
-    session: pytest.Session, files: dict[str, str], answers: Any
-) -> dict[tuple[str, str], list[tuple[float, int]]]:
+def _who_calls_what(session: pytest.Session, files: dict[str, str], answers: Any) -> Touched:
     """Return for each function the tests that call it, with their seconds."""
-    touched: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    touched: Touched = {}
     for place, item in enumerate(session.items):
         fork = Fork(_trace(item, files), item.nodeid)
         while not fork.read():

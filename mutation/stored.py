@@ -20,7 +20,7 @@ from speedbook.provenance import digest
 #: The modules all of whose mutants are run, and the tests that look at each: those of the module,
 #: those of its users, and the examples in its docstrings.
 MODULES: dict[str, tuple[str, ...]] = {
-    "designs": ("designs",),
+    "designs": ("designs", "units"),
     "estimators": ("estimators",),
     "rounding": ("rounding",),
     "exploration": ("exploration",),
@@ -62,11 +62,15 @@ def read(root: Path, name: str) -> Record:
 
 def write(root: Path, name: str, record: Record, rows: str) -> None:
     """Store results whole, one row a line, so that a difference can be read."""
-    head = {key: value for key, value in record.items() if key != rows}
     lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in record[rows])
-    text = json.dumps(head, indent=1, ensure_ascii=False).removesuffix("\n}")
+    parts = [
+        f' "{key}": {json.dumps(value, ensure_ascii=False)}'
+        for key, value in record.items()
+        if key != rows
+    ]
+    parts.append(f' "{rows}": [\n{lines}\n ]')
     path = root / "mutation" / "results" / f"{name}.json"
-    write_if_changed(path, f'{text},\n "{rows}": [\n{lines}\n ]\n}}\n')
+    write_if_changed(path, "{\n" + ",\n".join(parts) + "\n}\n")
 
 
 def every_depends(root: Path, module: str) -> dict[str, str]:

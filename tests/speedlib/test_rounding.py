@@ -85,6 +85,12 @@ def test_every_design_may_have_rounds_of_its_own(rule):
         assert together[place].tolist() == round_design(b[place], rounds[place], rule).tolist()
 
 
+def test_fewer_rounds_than_support_points_take_nothing_from_the_others():
+    # n - s/2 = 1/2 pull gives one to each of three, and two are to be left.
+    counts = efficient_counts([0.0, 1 / 3, 1 / 3, 1 / 3], 2)
+    assert counts[0] == 0 and sorted(counts[1:].tolist()) == [0, 1, 1]
+
+
 def test_rounding_is_down_unless_another_rule_is_named():
     assert round_design([0.55, 0.45], 10).tolist() == [5, 4]
 
