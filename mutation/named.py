@@ -53,15 +53,22 @@ def run(root: Path, names: Sequence[str], jobs: int, anew: bool, reporter: Repor
     ]
     reporter.say(f"{len(todo)} of {len(mutants)} named mutants are to be run.")
     tests = _red_tests(root, todo, jobs, reporter)
+    for name, test in tests.items():
+        rows[name] = {"name": name, "test": test, "claims": None}  # not asked yet
+    _store(root, order, rows)
     with _copies(root, min(jobs, len(todo))) as copies, reporter.bar("Claims", len(todo)) as bar:
         for mutant, row in _all(copies, todo, jobs):
             row["test"] = tests[mutant["name"]]
             rows[mutant["name"]] = {**row, "depends": depends[mutant["name"]]}
-            kept = [rows[name] for name in order if name in rows]
-            stored.write(root, "named", {"mutants": kept}, "mutants")
+            _store(root, order, rows)
             bar(_said(row))
     chosen = [rows[name] for name in (names or order)]
     return sum(not row["test"] and not any(row["claims"].values()) for row in chosen)
+
+
+def _store(root: Path, order: Sequence[str], rows: Mapping[str, dict[str, Any]]) -> None:
+    kept = [rows[name] for name in order if name in rows]
+    stored.write(root, "named", {"mutants": kept}, "mutants")
 
 
 def texts(root: Path, mutant: Mutant) -> tuple[str, str]:

@@ -8,6 +8,7 @@ state after collection, so that nothing that a test keeps can hide a mutant from
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
@@ -27,14 +28,17 @@ import pytest
 
 #: Seconds of computing after which no further test of a mutant is begun: what the slow tests would
 #: catch beyond the fast ones counts as missed.
-ENOUGH = 2.0
+ENOUGH = 0.7
 
 #: Memory that a mutant may ask for, in bytes.
 MEMORY = 6 << 30
 
 #: A mutant counts as endless after so many seconds of computing, and so many times what its tests
 #: take without it; a machine that is busy otherwise does not matter.
-PATIENCE, SLOWER = 3, 10
+PATIENCE, SLOWER = 2, 6
+
+#: The same for a mutant that is run against all tests of its files.
+LONGEST = 60
 
 Answer = dict[str, Any]
 
@@ -65,12 +69,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     mutants = json.loads(session.config.getoption("--mutants").read_text(encoding="utf-8"))
     files = {str(Path(sys.modules[m["module"]].__file__ or "")): m["module"] for m in mutants}
     with session.config.getoption("--answers").open("a", encoding="utf-8") as answers:
-        touched = _who_calls_what(session, files, answers)
+        touched: Touched = {}
+        if not all("tests" in mutant for mutant in mutants):
+            touched = _who_calls_what(session, files, answers)
+        gc.freeze()  # so that a fork need not copy what it only counts
         forks: dict[int, Fork] = {}
         for mutant in mutants:
             _collect(forks, session.config.getoption("--forks") - 1, answers)
             tests = _chosen(session, mutant, touched)
             limit = PATIENCE + math.ceil(SLOWER * sum(seconds for seconds, _ in tests))
+            limit = LONGEST if "tests" in mutant else limit
             work = _trial(session, mutant, [place for _, place in tests])
             fork = Fork(work, mutant["id"], limit)
             forks[fork.pipe] = fork
@@ -79,14 +87,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
 
 
 def _chosen(session: pytest.Session, mutant: Answer, touched: Touched) -> list[tuple[float, int]]:
-    """Return the tests to run: the one that caught the mutant before, then the fastest."""
-    hint, files = mutant.get("hint"), mutant.get("tests")
-    tests = [
-        (session.items[place].nodeid != hint, seconds, place)
-        for seconds, place in touched.get((mutant["module"], mutant["function"]), [])
-        if files is None or session.items[place].nodeid.split("::")[0] in files
-    ]
-    ordered = [(seconds, place) for _, seconds, place in sorted(tests)]
+    """Return the tests to run: those of its files, if it names any, in their order.
+
+    Otherwise the one that caught the mutant before, then the fastest of those that call it.
+    """
+    names = [item.nodeid for item in session.items]
+    if "tests" in mutant:
+        return [(0.0, i) for i, name in enumerate(names) if name.split("::")[0] in mutant["tests"]]
+    tests = touched.get((mutant["module"], mutant["function"]), [])
+    ordered = sorted(tests, key=lambda test: (names[test[1]] != mutant["hint"], test))
     before = [0.0, *accumulate(seconds for seconds, _ in ordered)]
     return [test for test, spent in zip(ordered, before, strict=False) if spent < ENOUGH]
 
