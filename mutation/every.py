@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -53,7 +52,6 @@ def _run(
     reporter: Reporter,
 ) -> stored.Record:
     """Run all mutants of a module."""
-    start = time.monotonic()
     mutants, left_out = list_mutants(root, name)
     answers = root / UNFINISHED / f"{name}.{'-'.join(depends.values())}.jsonl"
     answers.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +75,6 @@ def _run(
         "module": f"speedlib/{name}.py",
         "tool": f"mutmut {version('mutmut')}",
         "date": datetime.now(UTC).date().isoformat(),
-        "seconds": round(time.monotonic() - start),
         "depends": depends,
         "left_out": left_out,
         "mutants": [row for row in rows if row["status"] != "same"],

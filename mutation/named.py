@@ -53,6 +53,7 @@ def run(root: Path, names: Sequence[str], jobs: int, anew: bool, reporter: Repor
     ]
     reporter.say(f"{len(todo)} of {len(mutants)} named mutants are to be run.")
     tests = _red_tests(root, todo, jobs, reporter)
+    _check_green(root, sorted(set(tests.values()) - {"", "endless", "crash"}))
     for name, test in tests.items():
         rows[name] = {"name": name, "test": test, "claims": None}  # not asked yet
     _store(root, order, rows)
@@ -110,6 +111,14 @@ def _red_tests(
                     found[answer["id"]] = answer["status"]
                 advance(sum(map(bool, found.values())), answer["id"])
     return found
+
+
+def _check_green(root: Path, tests: Sequence[str]) -> None:
+    """Run without a mutant what turned red with one: a test that is red anyway proves nothing."""
+    if tests:
+        done = _run(root, ["-m", "pytest", "-q", "-p", "no:cacheprovider", *tests])
+        if done.returncode:
+            raise RuntimeError(f"tests fail without a mutant:\n{done.stdout}{done.stderr}")
 
 
 def module_of(file: str) -> str:
@@ -185,15 +194,15 @@ def _shown(text: str) -> str:
     return text if len(text) <= 160 else text[:160] + " …"
 
 
-def _run(copy: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run Python in a copy, with the packages of the copy."""
+def _run(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder, with the packages of that folder."""
     environment = os.environ | {
-        "PYTHONPATH": search_path(copy),
+        "PYTHONPATH": search_path(folder),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     process = subprocess.Popen(
         [sys.executable, *arguments],
-        cwd=copy,
+        cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -360,16 +360,9 @@ def test_bad_arguments_are_refused(changes: dict, message: str) -> None:
         policy_value(**(arguments | changes))
 
 
-def test_weights_may_differ_between_replications() -> None:
-    rewards = Rewards(np.array([[1, 1], [1, 1]]), np.array([[1.0, 3.0]] * 2), np.zeros((2, 2)))
-    weights = np.array([[1.0, 1.0], [1.0, 3.0]])
-    found = policy_value(rewards, [[1.0], [1.0]], [1.0], [1.0, 1.0], weights=weights)
-    assert found.value == pytest.approx([2.0, 1.5])
-
-
 def test_bad_weights_are_called_weights() -> None:
     rewards = Rewards.from_log([0, 1], [1.0, 2.0], 2)
-    with pytest.raises(ValueError, match=r"^weights: "):
+    with pytest.raises(ValueError, match="weights"):
         policy_value(rewards, np.eye(2), [0.5, 0.5], [1.0, 1.0], weights=[0.0, 1.0])
 
 

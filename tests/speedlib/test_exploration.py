@@ -130,12 +130,12 @@ def test_pca_design_deals_out_the_actions_as_the_rule_says() -> None:
 
 
 def test_an_action_alone_in_its_direction_stays_there() -> None:
-    """Nothing belongs to the third direction at first; the closest is alone in the second."""
+    """All belong to the first direction. The closest to the others goes to the second and stays."""
     features = np.array([[-1.0, 3, 4], [-2, -3, 1], [2, 2, 1], [2, 4, 4], [4, 3, 2]])
     directions = pca_directions(features)
     cosines = np.abs(features @ directions.T) / np.linalg.norm(features, axis=1)[:, None]
-    assert np.argmax(cosines, axis=1).tolist() == [0, 1, 0, 0, 0]
-    assert np.argmax(cosines[:, 2]) == 1
+    assert np.all(np.argmax(cosines, axis=1) == 0)
+    assert np.argmax(cosines, axis=0)[1:].tolist() == [1, 1]
     weights = exploration_design("pca", features, rng(6), replications=50)
     assert np.all(weights[:, [1, 4]] == 1 / 3)
 

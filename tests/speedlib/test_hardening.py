@@ -17,6 +17,7 @@ from speedlib import (
     fit_environment,
     floor_counts,
     mse_curve,
+    policy_value,
     unit_ball,
 )
 from speedlib.environments import fit_model
@@ -169,3 +170,16 @@ def test_rewards_must_be_rewards() -> None:
 def test_a_table_with_too_few_rows_cannot_be_fitted() -> None:
     with pytest.raises(ValueError, match=r"X: .*more rows than columns.*\(2, 2\)"):
         fit_model([[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0])
+
+
+def test_weights_may_differ_between_replications() -> None:
+    rewards = Rewards(np.array([[1, 1], [1, 1]]), np.array([[1.0, 3.0]] * 2), np.zeros((2, 2)))
+    weights = np.array([[1.0, 1.0], [1.0, 3.0]])
+    found = policy_value(rewards, [[1.0], [1.0]], [1.0], [1.0, 1.0], weights=weights)
+    assert found.value == pytest.approx([2.0, 1.5])
+
+
+def test_weights_are_told_from_variances() -> None:
+    rewards = Rewards.from_log([0, 1], [1.0, 2.0], 2)
+    with pytest.raises(ValueError, match=r"^weights: .* 0"):
+        policy_value(rewards, np.eye(2), [0.5, 0.5], [1.0, 1.0], weights=[0.0, 1.0])
