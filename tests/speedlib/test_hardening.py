@@ -17,6 +17,7 @@ from speedlib import (
     fit_environment,
     floor_counts,
     mse_curve,
+    optimal_design,
     policy_value,
     unit_ball,
 )
@@ -183,3 +184,11 @@ def test_weights_are_told_from_variances() -> None:
     rewards = Rewards.from_log([0, 1], [1.0, 2.0], 2)
     with pytest.raises(ValueError, match=r"^weights: .* 0"):
         policy_value(rewards, np.eye(2), [0.5, 0.5], [1.0, 1.0], weights=[0.0, 1.0])
+
+
+def test_a_homoscedastic_certificate_does_not_know_the_variances() -> None:
+    variances = np.array([1.0, 2.0, 0.5, 1.0])
+    one, other = (optimal_design(FOUR, unit * variances, "G") for unit in (1.0, 2.0**200))
+    assert np.array_equal(one.dual, other.dual)
+    linear = [optimal_design(FOUR, unit * variances, "A").dual for unit in (1.0, 2.0**200)]
+    assert linear[1] == pytest.approx(linear[0] * 2.0**100)
