@@ -59,9 +59,7 @@ def test_a_page_may_read_files_of_its_own(tiny_book, monkeypatch):
     monkeypatch.setattr(speedbook.cache, "READS", {PROP: ("tests", "conftest.py")})
     for name in ("tests/test_one.py", "conftest.py"):
         tiny_book.write(name, "x")
-    before = {
-        name: speedbook.cache.page_key(tiny_book.root, name, "shared") for name in (PROP, FIG)
-    }
+    before = speedbook.cache.page_key(tiny_book.root, PROP, "shared")
     tiny_book.write("tests/__pycache__/test_one.pyc", "x")
     assert speedbook.cache.page_key(tiny_book.root, PROP, "shared") == before
     for name in ("tests/test_one.py", "conftest.py"):
