@@ -19,9 +19,11 @@ from speedlib import (
     mse_curve,
     optimal_design,
     policy_value,
+    simulation,
     unit_ball,
 )
 from speedlib.environments import fit_model
+from speedlib.strategies import AOptimal, DOptimal, GOptimal
 
 BALL = unit_ball()
 FOUR = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
@@ -192,3 +194,34 @@ def test_a_homoscedastic_certificate_does_not_know_the_variances() -> None:
     assert np.array_equal(one.dual, other.dual)
     linear = [optimal_design(FOUR, unit * variances, "A").dual for unit in (1.0, 2.0**200)]
     assert linear[1] == pytest.approx(linear[0] * 2.0**100)
+
+
+def test_blocks_budgets_and_strategies_have_streams_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    def told(bandit, policy, strategy, rounds, size, stream, method):
+        seen.append(tuple(stream.generate_state(4).tolist()))
+        return np.ones(size), np.zeros(size, dtype=bool)
+
+    monkeypatch.setattr(simulation, "squared_errors", told)
+    monkeypatch.setattr(simulation, "_BLOCK_ENTRIES", 1)  # blocks of one replication
+    strategies = [Oracle(), SPEED()]
+    mse_curve(BALL.bandit, BALL.policy, strategies, [10, 20], 4, seed=1)
+    assert len(set(seen)) == len(seen) == 2 * 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("strategy", "criterion"), [(AOptimal(), "A"), (DOptimal(), "D"), (GOptimal(), "G")]
+)
+def test_a_strategy_commits_to_the_design_that_it_is_named_for(
+    strategy: AOptimal | DOptimal | GOptimal, criterion: str
+) -> None:
+    variances = np.array([0.1, 2.0, 0.5, 1.0])
+    setting = strategy.begin(FOUR, np.full(4, 0.25), 100, rng=1).setting
+    expected = optimal_design(FOUR, variances, criterion).weights
+    others = [optimal_design(FOUR, variances, name).weights for name in "ADG" if name != criterion]
+    assert min(np.abs(other - expected).max() for other in others) > 0.02
+    found = strategy.designs(variances[None], setting)[0]
+    assert found == pytest.approx(expected, abs=2e-3)
