@@ -182,7 +182,9 @@ def red_claims(copy: Path, claims: Sequence[str]) -> dict[str, str]:
         raise RuntimeError(f"verify ended with {done.returncode}: {done.stderr}")
     said = dict.fromkeys(claims, "")
     for claim in claims:
-        moved = re.search(rf"^Claim {re.escape(claim)}[,:] ?(.*?);", done.stderr, re.MULTILINE)
+        moved = re.search(
+            rf"^Claim {re.escape(claim)}(?:, seed \d+)?: (.*?);", done.stderr, re.MULTILINE
+        )
         said[claim] = moved[1] if moved else ""
     if done.returncode == 3:
         reason = [line for line in done.stderr.splitlines() if line.startswith("speedbook: ")]

@@ -110,7 +110,7 @@ def test_a_claim_is_asked_of_the_mutant_which_is_then_taken_out(project: Path, m
         (0, "", {"a": "", "a-b": ""}),
         (
             1,
-            "Claim a-b: ✗ refuted, 2 [2, 2]; committed: 1.\n",
+            "Claim a-b, seed 7: ✗ refuted, 2 [2, 2]; committed: 1.\n",
             {"a": "", "a-b": "✗ refuted, 2 [2, 2]"},
         ),
         (
