@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check browser lab refresh lock bench bench-quick clean
+.PHONY: help book test check browser lab refresh lock bench bench-quick mutants clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -46,6 +46,10 @@ bench: $(READY)  ## race the solvers against others and store the results (about
 
 bench-quick: $(READY)  ## the same at small sizes; nothing is stored
 	@$(PY) -m benchmarks --quick
+
+mutants: $(READY)  ## put faults into speedlib on purpose and store which check turns red (about an hour)
+	@$(PY) -m mutation named --jobs 2
+	@$(PY) -m mutation every --jobs 2
 
 clean:  ## remove what was built (the environment in .venv stays)
 	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -16,7 +16,7 @@ import yaml
 from nbformat import NotebookNode
 
 from speedbook.agreement import ledger_agreements
-from speedbook.cache import Cache, Run, run_key, shared_key
+from speedbook.cache import Cache, Run, page_key, run_key, shared_key
 from speedbook.claims import Registry, load_registry
 from speedbook.execution import Finished, Job, execute_all, kernel_environment
 from speedbook.ledger import LEDGER, built_ledger, derive_ledger, ledger_text, shelf_problems
@@ -155,7 +155,7 @@ def _execute(
     build = root / "_build"
     cache, shared = Cache(build / "cache"), shared_key(root)
     keys = {
-        name: run_key(notebook, registry.of_notebook(name), shared)
+        name: run_key(notebook, registry.of_notebook(name), page_key(root, name, shared))
         for name, notebook in sources.items()
     }
     runs = {name: run for name, key in keys.items() if (run := cache.get(name, key))}

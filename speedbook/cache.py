@@ -32,6 +32,17 @@ PRESS = frozenset(
 )
 #: What the errata and the map alone take from a claim.
 PROSE = {"counterexample", "corrected_by", "uncorrected", "rests_on"}
+#: What single pages read besides: folders, or files, of the book.
+READS = {
+    "notebooks/beyond/mutants.ipynb": (
+        "mutation",
+        "tests/speedlib",
+        "conftest.py",
+        "notebooks/claims",
+        "notebooks/figures",
+        "book/claims.yml",
+    )
+}
 #: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
 KEPT_RUNS = 5
 
@@ -51,6 +62,18 @@ def evidence_sources(root: Path) -> dict[str, Path]:
     }
     stored = files_below(root / "benchmarks" / "results", "benchmarks/results/")
     return {**_sources(root / "speedlib", "speedlib/"), **evidence, **stored}
+
+
+def page_key(root: Path, name: str, shared: str) -> str:
+    """Return the digest of what one page depends on beside its code: its own files, too."""
+    files = {
+        entry + "/" * path.is_dir() + below: file
+        for entry in READS.get(name, ())
+        for path in [root / entry]
+        for below, file in (files_below(path) if path.is_dir() else {"": path}).items()
+        if "__pycache__" not in file.parts
+    }
+    return _digest([shared, files_key(files)]) if files else shared
 
 
 def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str:

@@ -119,12 +119,20 @@ def test_speedlib_needs_numpy_and_scipy_and_the_rest_only_when_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "extras"), [("speedlib", ()), ("speedbook", ("book",)), ("tests", ("book", "test"))]
+    ("folder", "extras"),
+    [
+        ("speedlib", ()),
+        ("speedbook", ("book",)),
+        ("mutation", ("book", "test", "mutation")),
+        ("tests", ("book", "test")),
+    ],
 )
 def test_every_import_is_declared(folder: str, extras: tuple[str, ...]) -> None:
     declared = {canonicalize_name(wanted.name) for wanted in requirements(*extras)}
     providers = packages_distributions()
-    ours = {"speedlib", "speedbook"} | {path.stem for path in (ROOT / folder).rglob("*.py")}
+    ours = {"speedlib", "speedbook", "mutation"} | {
+        path.stem for path in (ROOT / folder).rglob("*.py")
+    }
     for module, _ in foreign_imports(folder):
         names = {canonicalize_name(name) for name in providers.get(module, [module])}
         assert module in ours or names & declared, f"{folder} imports {module}: declare {names}"

@@ -56,6 +56,21 @@ def test_the_key_knows_lock_python_new_modules_and_new_data(tiny_book, monkeypat
     assert len(set(keys)) == len(keys)
 
 
+def test_a_page_may_read_files_of_its_own(tiny_book, monkeypatch):
+    monkeypatch.setattr(speedbook.cache, "READS", {PROP: ("tests", "conftest.py")})
+    for name in ("tests/test_one.py", "conftest.py"):
+        tiny_book.write(name, "x")
+    before = speedbook.cache.page_key(tiny_book.root, PROP, "shared")
+    tiny_book.write("tests/__pycache__/test_one.pyc", "x")
+    assert speedbook.cache.page_key(tiny_book.root, PROP, "shared") == before
+    for name in ("tests/test_one.py", "conftest.py"):
+        tiny_book.write(name, "y")
+        after = speedbook.cache.page_key(tiny_book.root, PROP, "shared")
+        assert after != before
+        before = after
+    assert speedbook.cache.page_key(tiny_book.root, FIG, "shared") == "shared"
+
+
 def test_a_claim_of_another_page_changes_no_key(tiny_book):
     before = run_key(tiny_book, FIG)
     edit(tiny_book.root / "book/claims.yml", "tolerance: 0.1", "tolerance: 0.2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from speedlib.designs import (
     CRITERIA,
+    Design,
     DesignWarning,
     design_efficiency,
     information_matrix,
@@ -18,6 +20,7 @@ from speedlib.designs import (
     pe_loss,
     target_direction,
 )
+from speedlib.solvers import elfving
 from speedlib.solvers.batch import pe_designs
 
 POLICY = np.array([0.8, 0.1, 0.1 / 3, 0.1 / 3, 0.1 / 3])
@@ -224,6 +227,20 @@ def test_efficiency_is_the_ratio_of_values_and_one_at_the_optimum(criterion):
     assert truth * (1 - 1e-5) <= efficiency <= truth * (1 + 1e-9)
 
 
+def test_an_efficiency_takes_the_direction_for_the_policy():
+    x, _, v, policy = random_problem(5, d=3, n_actions=15)
+    by_policy = design_efficiency(np.full(15, 1 / 15), x, v, policy=policy)
+    assert design_efficiency(np.full(15, 1 / 15), x, v, direction=policy @ x) == by_policy < 0.9
+
+
+@pytest.mark.parametrize("size", [0.01, 0.1, 1.0])
+def test_an_efficiency_may_have_a_small_value(size):
+    """The design (1/2, 1/2) is worth 9/10 of the best one, whatever the best value is."""
+    x, direction = np.eye(2), size * np.array([0.5, 0.5])
+    assert design_efficiency([0.5, 0.5], x, [1, 4], direction=direction) == pytest.approx(0.9)
+    assert design_efficiency([0.5, 0.5], x, [0.5, 2], direction=direction) == pytest.approx(0.9)
+
+
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_design_that_cannot_estimate_has_efficiency_zero(criterion):
     x, _, v, policy = random_problem(5, d=3, n_actions=15)
@@ -247,6 +264,72 @@ def test_a_missed_tolerance_is_a_warning_with_cause_and_cure():
         optimal_design(powers[:, 6:], np.ones(500), direction=1.5 ** np.arange(6.0))
 
 
+@pytest.mark.parametrize("call", [optimal_design, design_efficiency])
+def test_a_warning_points_to_whoever_called(call, monkeypatch):
+    solve = elfving.solve
+    monkeypatch.setattr(elfving, "solve", lambda *given: replace(solve(*given), gap=0.1))
+    first = () if call is optimal_design else ([0.5, 0.5],)
+    with pytest.warns(DesignWarning) as told:
+        call(*first, np.eye(2), np.ones(2), direction=[1, 1])
+    assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("residual", "gap", "bound"),
+    [(0.0, 0.1, 0.81), (1e-11, 0.5, 0.25), (1.1e-11, 0.1, 0.0), (0.0, 1.5, 0.0)],
+)
+def test_a_certificate_rests_on_equations_that_hold(monkeypatch, residual, gap, bound):
+    """What the solver says of its own answer decides how much of it is certified."""
+    solve = elfving.solve
+
+    def told(*arguments):
+        return replace(solve(*arguments), residual=residual, gap=gap)
+
+    monkeypatch.setattr(elfving, "solve", told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if bound >= 0.25 else "ignore")
+        # A bound that just keeps the tolerance is no cause for a warning.
+        design = optimal_design(np.eye(2), np.ones(2), policy=[0.5, 0.5], tolerance=0.75)
+    assert design.efficiency_bound == pytest.approx(bound)
+
+
+@pytest.mark.parametrize("unit", [2.0**-200, 2.0**200])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_value_and_dual_are_in_the_units_given(criterion, unit):
+    """Features in another unit: the dual shrinks as they grow, and the value as it must."""
+    x, v = np.array([[1.0, 0.2], [0.3, 2.0], [1.0, 1.0]]), np.array([1.0, 2.0, 0.5])
+    extra = arguments(criterion, [0.5, 0.3, 0.2], 2)
+    if criterion == "PE":
+        extra = {"direction": [1.0, -0.5]}
+    one = optimal_design(x, v, criterion, **extra)
+    design = optimal_design(unit * x, v, criterion, **extra)
+    scaled = {"D": one.value + 4 * np.log(unit), "G": one.value}
+    assert design.value == pytest.approx(scaled.get(criterion, one.value / unit / unit), rel=1e-5)
+    reach = np.linalg.norm((unit * x @ design.dual).reshape(3, -1), axis=1)
+    deviation = np.ones(3) if criterion == "G" else np.sqrt(v)
+    assert (reach / deviation).max() == pytest.approx(1.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_design_tells_what_it_is_and_how_long_it_took(criterion):
+    x, _, v, policy = random_problem(5, d=3, n_actions=15)
+    design = optimal_design(x, v, criterion, **arguments(criterion, policy, 3))
+    assert isinstance(design.iterations, int) and 1 <= design.iterations < 1000
+    assert design.criterion == criterion
+
+
+@pytest.mark.parametrize("criterion", ["A", "D", "G", "linear"])
+def test_a_large_tolerance_is_reached_sooner(criterion):
+    x, _, v, policy = random_problem(6, d=3, n_actions=30)
+    extra = arguments(criterion, policy, 3)
+    fast, slow = (
+        optimal_design(x, v, criterion, tolerance=tolerance, **extra) for tolerance in (0.2, 1e-6)
+    )
+    assert fast.iterations < slow.iterations
+    assert 0.8 <= fast.efficiency_bound < slow.efficiency_bound
+    assert slow.efficiency_bound >= 1 - 1e-6
+
+
 # The object and its input
 
 
@@ -257,6 +340,15 @@ def test_repr_shows_what_matters():
         "Design(PE-optimal, 2 of 5 actions, value=0.0510132, efficiency>=0.999999999, "
         "weights={0: 0.3258, 2: 0.6742})"
     )
+
+
+@pytest.mark.parametrize(("size", "dots"), [(1, False), (6, False), (7, True), (8, True)])
+def test_repr_shows_six_weights_and_says_if_there_are_more(size, dots):
+    weights = np.full(size, 1 / size)
+    text = repr(Design(weights, 1.0, 1.0, np.ones(1), "A", 1))
+    assert text.startswith(f"Design(A-optimal, {size} of {size} actions, value=1, ")
+    shown = [f"{a}: {weights[0]:.4g}" for a in range(min(size, 6))]
+    assert text.endswith(f"weights={{{', '.join(shown)}{', ...' * dots}}})")
 
 
 def test_a_design_is_frozen():
@@ -284,14 +376,20 @@ BAD_CALLS = [
     ({"criterion": "linear"}, 'matrix: required by criterion "linear"'),
     ({"criterion": "A", "matrix": np.eye(2)}, 'matrix: required by criterion "linear"'),
     ({"criterion": "linear", "matrix": np.diag([1, -1])}, "matrix: must be positive semidefinite"),
-    ({"direction": [1, 0], "tolerance": 0}, "tolerance: must lie between 0 and 1"),
+    ({"direction": [1, 0], "tolerance": 0}, "tolerance: must lie between 0 and 1; got 0"),
+    ({"direction": [1, 0], "tolerance": 1}, "tolerance: must lie between 0 and 1; got 1"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "text"), BAD_CALLS)
 def test_bad_arguments_are_named(arguments, text):
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises(ValueError, match=f"^{text}"):
         optimal_design(np.eye(2), np.ones(2), **arguments)
+
+
+def test_an_efficiency_names_bad_arguments_too():
+    with pytest.raises(ValueError, match=r"^criterion: must be one of 'PE'.*; got 'E'"):
+        design_efficiency([0.5, 0.5], np.eye(2), np.ones(2), "E")
 
 
 def test_bad_weights_are_named():
@@ -299,7 +397,7 @@ def test_bad_weights_are_named():
         pe_loss([2, -1], np.eye(2), [1, 1], direction=[1, 0])
     with pytest.raises(ValueError, match="weights: expected shape"):
         information_matrix([1, 0, 0], np.eye(2), [1, 1])
-    with pytest.raises(ValueError, match="weights: entries must sum to 1"):
+    with pytest.raises(ValueError, match=r"^weights: entries must sum to 1"):
         design_efficiency([0.5, 0.4], np.eye(2), [1, 1], policy=[0.5, 0.5])
 
 

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from speedlib import estimators
 from speedlib.bandit import LinearBandit
 from speedlib.estimators import (
     ValueEstimate,
@@ -270,6 +271,25 @@ def test_conditional_variance_skips_what_was_not_pulled() -> None:
     assert float(value) == pytest.approx(0.25 * 3 / 5 + 4 * 3 / 4)
 
 
+def test_a_feature_that_is_always_zero_changes_nothing() -> None:
+    features, variances, counts = np.array([[1.0], [-2.0], [3.0]]), [1.0, 2.0, 4.0], [3, 0, 5]
+    wider = np.column_stack([np.zeros(3), features])
+    expected = value_coefficients(counts, features, variances, [2.0])
+    assert value_coefficients(counts, wider, variances, [0.0, 2.0]) == pytest.approx(expected)
+    rewards = Rewards(np.array(counts), np.array([1.0, 0.0, 2.0]), np.zeros(3))
+    assert least_squares(rewards, wider, variances)[1] == pytest.approx(
+        least_squares(rewards, features, variances)[0]
+    )
+    assert bool(policy_value(rewards, wider, [0.0, 2.0], variances).estimable)
+    assert not bool(policy_value(rewards, wider, [1e-3, 2.0], variances).estimable)
+
+
+def test_no_replications_at_all() -> None:
+    rewards = Rewards.none((0, 3))
+    assert least_squares(rewards, np.eye(3)).shape == (0, 3)
+    assert policy_value(rewards, np.eye(3), np.ones(3), np.ones(3)).value.shape == (0,)
+
+
 # --- intervals ----------------------------------------------------------------------------------
 
 
@@ -357,6 +377,17 @@ def test_least_squares_refuses_rewards_of_other_actions() -> None:
 
 
 # --- many actions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entries", [1, 12, 40, 1000])
+def test_products_are_summed_over_pieces(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of one action, of three, of ten (of which one is empty), and all of them at once."""
+    rng = np.random.default_rng(14)
+    x, weights = rng.normal(size=(30, 2)), rng.uniform(size=(5, 30))
+    weights[:, 10:20] = 0.0
+    monkeypatch.setattr(estimators, "_PIECE_ENTRIES", entries)
+    found = estimators._weighted_products(weights, x)
+    assert found == pytest.approx(np.einsum("ra,ai,aj->rij", weights, x, x))
 
 
 def test_many_actions_need_little_more_memory_than_their_features() -> None:

@@ -102,6 +102,78 @@ def test_pca_design_ignores_scale_and_sign_of_an_action() -> None:
     assert np.all(weights[:, :4].any(axis=0))
 
 
+def owners(features: np.ndarray) -> list[list[int]]:
+    """The rule of `pca_directions` action by action: which actions belong to each direction."""
+    directions = pca_directions(features)
+    cosines = {
+        a: [abs(x @ v) / np.sqrt(x @ x) for v in directions]
+        for a, x in enumerate(features)
+        if x.any()
+    }
+    mine = {a: int(np.argmax(row)) for a, row in cosines.items()}
+    for j in range(len(directions)):
+        if j not in mine.values():
+            company = [a for a in mine if list(mine.values()).count(mine[a]) > 1]
+            mine[max(company, key=lambda a: cosines[a][j])] = j
+    return [[a for a in mine if mine[a] == j] for j in range(len(directions))]
+
+
+def test_pca_design_deals_out_the_actions_as_the_rule_says() -> None:
+    """Short and long actions, a zero one, and, often, directions that none belongs to at first."""
+    for seed in range(20):
+        features = rng(seed).normal(size=(6, 3)) * rng(seed + 1).lognormal(sigma=2.0, size=(6, 1))
+        features[seed % 6] = 0.0
+        weights = exploration_design("pca", features, rng(seed), replications=60)
+        for group in owners(features):
+            assert weights[:, group].sum(axis=1) == pytest.approx(np.full(60, 1 / 3))
+            assert np.all(weights[:, group].any(axis=0))
+
+
+def test_an_action_alone_in_its_direction_stays_there() -> None:
+    """All belong to the first direction. The closest to the others goes to the second and stays."""
+    features = np.array([[-1.0, 3, 4], [-2, -3, 1], [2, 2, 1], [2, 4, 4], [4, 3, 2]])
+    directions = pca_directions(features)
+    cosines = np.abs(features @ directions.T) / np.linalg.norm(features, axis=1)[:, None]
+    assert np.all(np.argmax(cosines, axis=1) == 0)
+    assert np.argmax(cosines, axis=0)[1:].tolist() == [1, 1]
+    weights = exploration_design("pca", features, rng(6), replications=50)
+    assert np.all(weights[:, [1, 4]] == 1 / 3)
+
+
+def test_one_replication_has_a_leading_axis_and_none_is_refused() -> None:
+    assert exploration_design("uniform", UNIT_BALL, rng(), replications=1).shape == (1, 5)
+    with pytest.raises(ValueError, match=r"^replications: .* 0"):
+        exploration_design("uniform", UNIT_BALL, rng(), replications=0)
+
+
+def test_what_is_refused_is_told_by_its_argument() -> None:
+    with pytest.raises(ValueError, match=r"^exploration: .*'random'"):
+        exploration_design("random", UNIT_BALL, rng())
+    with pytest.raises(ValueError, match=r"^exploration_sampling: .*'even'"):
+        exploration_counts(np.array([0.5, 0.5]), 4, rng(), "even")
+    with pytest.raises(ValueError, match=r"^exploration_rounds: .* 0"):
+        check_exploration_length(0)
+    with pytest.raises(ValueError, match=r"^rounds: .* 0"):
+        exploration_length("sqrt", 0)
+
+
+def test_one_round_of_exploration_and_one_in_all_are_enough() -> None:
+    assert check_exploration_length(1) == 1
+    assert [exploration_length(rule, 1) for rule in ("sqrt", "2*n^0.5", 1)] == [1, 2, 1]
+
+
+def test_fewer_actions_than_directions_are_all_pulled() -> None:
+    assert exploration_design("pca", [[3.0, 4.0]], rng(7)).tolist() == [1.0]
+    weights = exploration_design("pca", [[1.0, 0.0, 0.0], [0.0, 5.0, 0.0]], rng(8), 20)
+    assert weights.sum(axis=1) == pytest.approx(np.ones(20))
+    assert np.all(weights > 0.3)
+
+
+def test_weights_may_miss_their_sum_by_rounding() -> None:
+    weights = np.array([0.5 + 2e-9, 0.5 + 2e-9, 0.0])
+    assert exploration_counts(weights, 10, rng(9)).sum() == 10
+
+
 def test_pca_design_with_an_ownerless_direction_takes_the_closest_action() -> None:
     """All actions lie near the first axis; the second takes the one at 40 degrees."""
     weights = exploration_design("pca", at_angles(0, 40, -10, -10, -20), rng(5), replications=200)

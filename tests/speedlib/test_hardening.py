@@ -17,9 +17,13 @@ from speedlib import (
     fit_environment,
     floor_counts,
     mse_curve,
+    optimal_design,
+    policy_value,
+    simulation,
     unit_ball,
 )
 from speedlib.environments import fit_model
+from speedlib.strategies import AOptimal, DOptimal, GOptimal
 
 BALL = unit_ball()
 FOUR = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
@@ -169,3 +173,55 @@ def test_rewards_must_be_rewards() -> None:
 def test_a_table_with_too_few_rows_cannot_be_fitted() -> None:
     with pytest.raises(ValueError, match=r"X: .*more rows than columns.*\(2, 2\)"):
         fit_model([[1.0, 2.0], [3.0, 4.0]], [1.0, 2.0])
+
+
+def test_weights_may_differ_between_replications() -> None:
+    rewards = Rewards(np.array([[1, 1], [1, 1]]), np.array([[1.0, 3.0]] * 2), np.zeros((2, 2)))
+    weights = np.array([[1.0, 1.0], [1.0, 3.0]])
+    found = policy_value(rewards, [[1.0], [1.0]], [1.0], [1.0, 1.0], weights=weights)
+    assert found.value == pytest.approx([2.0, 1.5])
+
+
+def test_weights_are_told_from_variances() -> None:
+    rewards = Rewards.from_log([0, 1], [1.0, 2.0], 2)
+    with pytest.raises(ValueError, match=r"^weights: .* 0"):
+        policy_value(rewards, np.eye(2), [0.5, 0.5], [1.0, 1.0], weights=[0.0, 1.0])
+
+
+def test_a_homoscedastic_certificate_does_not_know_the_variances() -> None:
+    variances = np.array([1.0, 2.0, 0.5, 1.0])
+    one, other = (optimal_design(FOUR, unit * variances, "G") for unit in (1.0, 2.0**200))
+    assert np.array_equal(one.dual, other.dual)
+    linear = [optimal_design(FOUR, unit * variances, "A").dual for unit in (1.0, 2.0**200)]
+    assert linear[1] == pytest.approx(linear[0] * 2.0**100)
+
+
+def test_blocks_budgets_and_strategies_have_streams_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    def told(bandit, policy, strategy, rounds, size, stream, method):
+        seen.append(tuple(stream.generate_state(4).tolist()))
+        return np.ones(size), np.zeros(size, dtype=bool)
+
+    monkeypatch.setattr(simulation, "squared_errors", told)
+    monkeypatch.setattr(simulation, "_BLOCK_ENTRIES", 1)  # blocks of one replication
+    strategies = [Oracle(), SPEED()]
+    mse_curve(BALL.bandit, BALL.policy, strategies, [10, 20], 4, seed=1)
+    assert len(set(seen)) == len(seen) == 2 * 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("strategy", "criterion"), [(AOptimal(), "A"), (DOptimal(), "D"), (GOptimal(), "G")]
+)
+def test_a_strategy_commits_to_the_design_that_it_is_named_for(
+    strategy: AOptimal | DOptimal | GOptimal, criterion: str
+) -> None:
+    variances = np.array([0.1, 2.0, 0.5, 1.0])
+    setting = strategy.begin(FOUR, np.full(4, 0.25), 100, rng=1).setting
+    expected = optimal_design(FOUR, variances, criterion).weights
+    others = [optimal_design(FOUR, variances, name).weights for name in "ADG" if name != criterion]
+    assert min(np.abs(other - expected).max() for other in others) > 0.02
+    found = strategy.designs(variances[None], setting)[0]
+    assert found == pytest.approx(expected, abs=2e-3)

@@ -76,6 +76,31 @@ def test_designs_are_rounded_together_as_one_by_one(rule):
 
 
 @pytest.mark.parametrize("rule", ["floor", "ceil", "efficient"])
+def test_every_design_may_have_rounds_of_its_own(rule):
+    b = np.random.default_rng(2).dirichlet(np.ones(4), size=(2, 3))
+    b[1, 1] = [0.0, 0.5, 0.0, 0.5]
+    rounds = np.array([[0, 1, 7], [40, 5, 100]])
+    together = round_design(b, rounds, rule)
+    for place in np.ndindex(2, 3):
+        assert together[place].tolist() == round_design(b[place], rounds[place], rule).tolist()
+
+
+def test_fewer_rounds_than_support_points_take_nothing_from_the_others():
+    # n - s/2 = 1/2 pull gives one to each of three, and two are to be left.
+    counts = efficient_counts([0.0, 1 / 3, 1 / 3, 1 / 3], 2)
+    assert counts[0] == 0 and sorted(counts[1:].tolist()) == [0, 1, 1]
+
+
+def test_rounding_is_down_unless_another_rule_is_named():
+    assert round_design([0.55, 0.45], 10).tolist() == [5, 4]
+
+
+def test_an_unknown_rule_is_told_by_its_argument():
+    with pytest.raises(ValueError, match=r"^rule: .*'nearest'"):
+        round_design([0.5, 0.5], 10, "nearest")
+
+
+@pytest.mark.parametrize("rule", ["floor", "ceil", "efficient"])
 def test_no_rounds_no_pulls(rule):
     assert round_design([0.4, 0.6, 0.0], 0, rule).tolist() == [0, 0, 0]
 
