@@ -109,11 +109,30 @@ class Comparison:
         """
         means, _ = self.of_oracle()
         best = min(baselines, key=lambda name: means[self.strategies.index(name), budget])
-        places = self.strategies.index(strategy), self.strategies.index(best)
-        logs = np.log(self.mse[:, places[0], budget] / self.mse[:, places[1], budget])
-        half = _quantile(len(logs), level) * float(_standard_error(logs))
-        middle, low, high = np.exp(logs.mean() + half * np.array([0.0, -1.0, 1.0])).tolist()
-        return Ratio(middle, low, high, best)
+        return _geometric(self._ratios(strategy, best)[:, budget], level, best)
+
+    def fall(self, strategy: str, baseline: str, level: float = 0.95) -> Ratio:
+        """Compare a strategy's ratio to a baseline at the last budget with that at the first.
+
+        Parameters
+        ----------
+        strategy, baseline : str
+        level : float
+            Level of the interval.
+
+        Returns
+        -------
+        Ratio
+            The ratio of mean squared errors at the last of `rounds` over that at the first, made as
+            `against` makes its own. Below 1 the strategy's error falls faster than the baseline's.
+        """
+        ratios = self._ratios(strategy, baseline)
+        return _geometric(ratios[:, -1] / ratios[:, 0], level, baseline)
+
+    def _ratios(self, strategy: str, baseline: str) -> Floats:
+        """Return one strategy's errors over another's, shape (R, N)."""
+        above, below = (self.strategies.index(name) for name in (strategy, baseline))
+        return np.asarray(self.mse[:, above] / self.mse[:, below])
 
 
 def with_half_width(mean: float, half: float) -> str:
@@ -248,6 +267,14 @@ def by_variance(found: dict[str, Floats], variances: Floats, groups: int = 10) -
 def _standard_error(values: Floats) -> Floats:
     """Return the standard error of the mean over the first axis."""
     return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+
+
+def _geometric(ratios: Floats, level: float, reference: str) -> Ratio:
+    """Return the geometric mean of ratios, one for each run, with a t-interval for its log."""
+    logs = np.log(ratios)
+    half = _quantile(len(logs), level) * float(_standard_error(logs))
+    middle, low, high = np.exp(logs.mean() + half * np.array([0.0, -1.0, 1.0])).tolist()
+    return Ratio(middle, low, high, reference)
 
 
 def _quantile(runs: int, level: float) -> float:

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from speedbook import air, datasets
+from speedbook.claims import load_registry
 from speedbook.datasets import files
 from speedbook.notebooks import notebook_parameters, read_notebook
 
@@ -154,7 +155,9 @@ def test_the_stored_results_belong_to_the_page_and_the_file() -> None:
     notebook = read_notebook(ROOT / "notebooks" / "figures" / "fig1d-air-quality.ipynb")
     defaults = {each.name: each.default for each in notebook_parameters(notebook)}
     assert stored["parameters"] == defaults | {"source": "real"}
-    assert stored["records"].keys() == {"fig-aq", "fig-aq-psd"}
+    recorded = load_registry(ROOT).of_notebook("notebooks/figures/fig1d-air-quality.ipynb")
+    assert stored["records"].keys() == {claim.id for claim in recorded}
+    assert "fig-aq-floor" in stored["records"]
     details = stored["records"]["fig-aq"]["details"]
     assert details["source"] == "real"
     sha256 = files.expected_sha256(datasets.info("air-quality"))

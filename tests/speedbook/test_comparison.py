@@ -53,6 +53,17 @@ def test_ratio_to_the_best_baseline_by_hand() -> None:
     assert HAND.against("A", ["A", "B"], budget=0).reference == "A"
 
 
+def test_the_fall_of_a_ratio_by_hand() -> None:
+    # B over A: 2 and 3 in the first run, 1 and 4 in the second.
+    found = HAND.fall("B", "A", level=0.9)
+    assert found.reference == "A"
+    assert found.estimate == pytest.approx(np.sqrt(3 / 2 * 4))
+    width = np.tan(np.pi * 0.45) * np.log(4 / 1.5) / 2
+    assert found.low == pytest.approx(np.sqrt(6) * np.exp(-width))
+    assert found.high == pytest.approx(np.sqrt(6) * np.exp(width))
+    assert HAND.fall("A", "B").estimate == pytest.approx(1 / np.sqrt(6))
+
+
 def test_which_baseline_is_best_is_asked_at_the_budget_in_question() -> None:
     mse = np.array([[[1.0, 9.0], [2.0, 4.0], [6.0, 6.0]]] * 2)
     crossing = Comparison(("A", "B", "C"), np.array([10, 100]), mse, np.ones((2, 2)), mse[0])
