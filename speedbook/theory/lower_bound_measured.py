@@ -24,6 +24,8 @@ from speedlib.solvers.batch import pe_designs
 DISTANCE = 2 * math.sqrt(2) / 3
 #: Variances estimated in a pilot are kept above this share of the mean squared residual.
 FLOOR = 1e-4
+#: Eigenvalues below this share of the largest count as zero.
+RANK = 1e-12
 
 
 def second_deviation(informed: float) -> float:
@@ -83,8 +85,9 @@ class EfficientPrice:
               K = \sum_a p_a\psi_a\psi_a^\top - \bigl(\textstyle\sum_a p_a\psi_a\bigr)
               \bigl(\textstyle\sum_a p_a\psi_a\bigr)^\top
 
-    with :math:`\psi_a = \operatorname{svec}(x_ax_a^\top)/\sigma_a^2`. It is
-    `speedlib.asymptotics.estimation_cost` with weights :math:`1/\sigma^4` in the regression.
+    with :math:`\psi_a = \operatorname{svec}(x_ax_a^\top)/\sigma_a^2`; infinite if the range of K is
+    not in that of :math:`H_q`. It is `speedlib.asymptotics.estimation_cost` with weights
+    :math:`1/\sigma^4` in the regression.
     """
 
     def __init__(self, features: ArrayLike, variances: ArrayLike, kappa: float = 2.0) -> None:
@@ -103,12 +106,15 @@ class EfficientPrice:
         return np.asarray((self.psi * p[:, None]).T @ self.psi - np.outer(mean, mean))
 
     def price(self, shares: ArrayLike, exploration: ArrayLike) -> float:
-        """Return v(q)."""
+        """Return v(q): infinite where q leaves open what the shares depend on."""
         q = np.asarray(exploration, dtype=np.float64)
-        H = (self.psi * q[:, None]).T @ self.psi
-        return float(
-            self.kappa / 4 * np.trace(np.linalg.pinv(H, hermitian=True) @ self.matrix(shares))
-        )
+        values, vectors = np.linalg.eigh((self.psi * q[:, None]).T @ self.psi)
+        needed = np.sum(vectors * (self.matrix(shares) @ vectors), axis=0)
+        explored = values > RANK * values[-1]
+        # The range of K lies in that of H exactly if no part of K lies off it.
+        if needed[~explored].sum() > 1e-9 * needed.sum():
+            return math.inf
+        return float(self.kappa / 4 * np.sum(needed[explored] / values[explored]))
 
     def best(self, shares: ArrayLike) -> tuple[Floats, float]:
         r"""Return the exploration design of least price, and a lower bound for every design's."""

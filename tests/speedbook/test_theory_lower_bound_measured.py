@@ -76,6 +76,27 @@ def test_the_price_is_that_of_least_squares_where_weights_do_not_matter():
     assert twice.price(shares, uniform) == pytest.approx(2 * price.price(shares, uniform))
 
 
+def test_the_price_of_what_is_not_explored_is_infinite():
+    half = np.array([0.5, 0.5])
+    price = measured.EfficientPrice(np.eye(2), [1.0, 4.0])
+    assert price.price(half, [1, 0]) == np.inf
+    # A quarter of 2/q, weighed by shares that turn on the ratio of the two variances alone.
+    assert price.price(half, half) == pytest.approx(0.5)
+    assert price.price(half, [1e-6, 1 - 1e-6]) == pytest.approx(0.125e6, rel=1e-5)
+    # All pulls on one action: the shares do not move, and nothing need be explored.
+    assert price.price([1, 0], [1, 0]) == 0
+
+
+def test_a_price_of_one_direction_needs_that_direction_only():
+    price = measured.EfficientPrice(BALL.bandit.features, VARIANCES)
+    shares = optimal_design(BALL.bandit.features, VARIANCES, policy=BALL.policy).weights
+    design, least = price.best(shares)
+    assert price.price(shares, design) == pytest.approx(least, rel=1e-6)
+    away = np.zeros(5)
+    away[np.flatnonzero(design > 1e-6)[0]] = 1
+    assert price.price(shares, away) == np.inf
+
+
 @pytest.mark.parametrize("d", (2, 3))
 def test_no_exploration_design_is_cheaper_than_the_best(d):
     rng = np.random.default_rng(d)
