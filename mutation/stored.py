@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from speedbook.agreement import without_remarks
 from speedbook.claims import Registry
 from speedbook.notebooks import code, read_notebook
 from speedbook.paths import files_below, write_if_changed
@@ -102,8 +103,9 @@ def changed(stored: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def _library(root: Path) -> str:
-    names = [n for n in files_below(root / "speedlib", "speedlib/") if n.endswith(".py")]
-    return _files(root, names)
+    """Digest the library without its remarks, which change nothing that a test could see."""
+    files = files_below(root / "speedlib", "speedlib/").items()
+    return digest({n: without_remarks(p.read_text("utf-8")) for n, p in files if n[-3:] == ".py"})
 
 
 def _tests(root: Path, names: Iterable[str]) -> str:
