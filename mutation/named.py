@@ -58,9 +58,9 @@ def run(root: Path, names: Sequence[str], jobs: int, anew: bool, reporter: Repor
         rows[name] = {"name": name, "test": test, "claims": None}  # not asked yet
     _store(root, order, rows)
     with _copies(root, min(jobs, len(todo))) as copies, reporter.bar("Claims", len(todo)) as bar:
-        for mutant, row in _all(copies, todo, jobs):
-            row["test"] = tests[mutant["name"]]
-            rows[mutant["name"]] = {**row, "depends": depends[mutant["name"]]}
+        for asked, row in _all(copies, todo, jobs):
+            row["test"] = tests[asked["name"]]
+            rows[asked["name"]] = {**row, "depends": depends[asked["name"]]}
             _store(root, order, rows)
             bar(_said(row))
     chosen = [rows[name] for name in (names or order)]
