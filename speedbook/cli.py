@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +30,8 @@ def main() -> None:
     Exit codes: 0 all is well, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
     (nothing ran), 3 a notebook, the press or a download failed, 130 interrupted.
     """
+    # Whoever ends the program politely, a scheduler say, leaves as little behind as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @app.command()

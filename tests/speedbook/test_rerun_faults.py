@@ -181,7 +181,9 @@ def test_a_read_only_folder_is_named_before_anything_runs(book, monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
+)
 def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, kill, code):
     pids = book.root / "pids"
     book.cells(
@@ -195,13 +197,13 @@ def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, kill
     assert alive(kernel) and alive(worker)
     if kill == signal.SIGINT:
         os.killpg(process.pid, kill)
-    else:
+    else:  # only the program itself
         process.send_signal(kill)
     said, _ = process.communicate(timeout=120)
     assert process.returncode == code
     assert wait_until(lambda: not alive(kernel) and not alive(worker), 15)
     assert "Traceback" not in said
-    if kill == signal.SIGINT:
+    if code == 130:
         kept = failed(book.root, "-interrupted")
         assert f"Interrupted: as far as it came: {kept}." in said.replace("\n", "")
         assert "before" in kept.joinpath("fig.ipynb").read_text()
