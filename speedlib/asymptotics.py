@@ -1,10 +1,11 @@
 r"""The exact asymptotics of explore-then-commit: what estimating the variances costs.
 
-Fix one bandit whose PE-optimal design p is unique, explore so that the variances of its support are
-determined, and let exploration find :math:`\hat\sigma(a) = \sigma(a)(1 + e_a)`. Near the truth the
-optimal vertex is the same. Its support is linearly independent, so that weighted least squares
-interpolates and the weights do not matter: only the allocation :math:`\hat b_a\propto p_a(1+e_a)`
-is wrong. Given exploration the mean squared error is
+Fix one bandit whose PE-optimal design p is unique, explore so that the variances of all actions
+are determined (those of its support alone do not do: by the others' wrong limits another support
+may look cheaper), and let exploration find :math:`\hat\sigma(a) = \sigma(a)(1 + e_a)`. Near the
+truth the optimal vertex is the same. Its support is linearly independent, so that weighted least
+squares interpolates and the weights do not matter: only the allocation :math:`\hat b_a\propto
+p_a(1+e_a)` is wrong. Given exploration the mean squared error is
 
 .. math:: \frac{S^2}{n-\Gamma}\Bigl(\sum_a \frac{p_a}{1+e_a}\Bigr)\Bigl(\sum_a p_a(1+e_a)\Bigr)
           = \frac{S^2}{n-\Gamma}\bigl(1 + \operatorname{Var}_p(e) + O(e^3)\bigr),
