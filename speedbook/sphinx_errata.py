@@ -1,7 +1,7 @@
 """The errata: an entry for every claim with a given verdict, from registry and ledger alone.
 
 The directive is ``{errata} VERDICT``, as in ``{errata} contradicted``. An entry says what is
-printed, what was found, the counterexample, and what takes the place of the statement.
+printed, or how we read it, what was found, the counterexample, and what takes its place.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Errata(SphinxDirective):
         link = reference(self.env, anchor(claim.id), f"{verdict.symbol} {verdict}")
         page = card_link(self.env, claim.id, row, "page of the claim")
         terms = [
-            ("Printed", [_line(nodes.Text(f"{says} "), muted(claim.place))]),
+            (_whose(claim), [_line(nodes.Text(f"{says} "), muted(claim.place))]),
             ("Verdict", [_line(badge(verdict, link), nodes.Text(" "), page)]),
             ("Found", [_line(*_found(claim, row, measured))]),
         ]
@@ -148,6 +148,11 @@ class Errata(SphinxDirective):
 def _anchor(claim: str) -> str:
     """Return the name of a claim's entry, as links give it."""
     return f"erratum-{claim.lower()}"
+
+
+def _whose(claim: Claim) -> str:
+    """Say whether the paper prints a claim, or it is a reading of ours, as its place tells."""
+    return "Ours" if claim.place.split()[0].rstrip(",;:") in ("our", "ours") else "Printed"
 
 
 def _line(*content: nodes.Node) -> nodes.paragraph:

@@ -151,6 +151,16 @@ def test_the_errata_hold_what_the_paper_prints_and_no_more(press):
 
 
 @pytest.mark.parametrize(
+    ("place", "term"),
+    [("Lemma 1, Section 2", "Printed"), ("ours; Section 2", "Ours"), ("our variant", "Ours")],
+)
+def test_a_reading_of_ours_is_not_called_printed(press, place, term):
+    pages, _ = press(lemma_1={"place": place})
+    found = entry(pages["errata"], "lemma-1")
+    assert re.findall("<dt>(Printed|Ours)", found) == [term]
+
+
+@pytest.mark.parametrize(
     ("counterexample", "fault"),
     [
         ("It is 0.25.", "claim lemma-1: 0.25: bind each number to the ledger"),
