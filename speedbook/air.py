@@ -38,6 +38,8 @@ COLUMNS = (*SENSORS, *WEATHER, *TARGETS.values())
 #: Scaling and no preparation differ by a linear map, which changes no design.
 PREPARATIONS = ("scale", "centre")
 SOURCES = ("embedded", "real")
+#: Which of the hours at which nothing is missing make the table.
+HOURS = ("spread", "first", "random")
 
 #: Size of the paper's table.
 SAMPLES = 1500
@@ -47,8 +49,13 @@ PROBABILITIES = np.linspace(0.0, 1.0, 201)
 DIGITS = 9
 
 
-def samples(table: pd.DataFrame, size: int = SAMPLES) -> pd.DataFrame:
-    """Return hours at which nothing is missing, spread evenly over the year.
+def samples(
+    table: pd.DataFrame,
+    size: int = SAMPLES,
+    hours: str = "spread",
+    rng: np.random.Generator | None = None,
+) -> pd.DataFrame:
+    """Return hours at which nothing is missing, in the order of time.
 
     Parameters
     ----------
@@ -56,11 +63,39 @@ def samples(table: pd.DataFrame, size: int = SAMPLES) -> pd.DataFrame:
         As ``load("air-quality")`` returns it.
     size : int
         How many. The paper says 1500 and not which of the 9357 hours these are.
+    hours : {"spread", "first", "random"}
+        Spread evenly over the year, the earliest, or drawn at random without replacement.
+    rng : numpy.random.Generator, optional
+        Source of random hours; needed for these only.
     """
+    check_choice("hours", hours, HOURS)
     complete = table[list(COLUMNS)].dropna()
     if len(complete) < check_count("size", size, 2):
         raise ValueError(f"size: only {len(complete)} hours are complete; got {size}")
-    return complete.iloc[np.linspace(0, len(complete) - 1, size).round().astype(int)]
+    if hours == "first":
+        return complete.iloc[:size]
+    if hours == "spread":
+        return complete.iloc[np.linspace(0, len(complete) - 1, size).round().astype(int)]
+    if rng is None:
+        raise ValueError("rng: hours='random' needs a generator; got None")
+    return complete.iloc[np.sort(rng.choice(len(complete), size, replace=False))]
+
+
+def check_hours(hours: str, source: str) -> None:
+    """Check that the hours can be chosen: a surrogate's moments are of the spread ones.
+
+    Raises
+    ------
+    ValueError
+        If the hours are no choice, or the source has no others than spread.
+    """
+    check_choice("source", source, SOURCES)
+    check_choice("hours", hours, HOURS)
+    if source == "embedded" and hours != "spread":
+        raise ValueError(
+            "hours: the surrogate has the moments of hours spread over the year, others need "
+            f"source='real'; got {hours!r} with source={source!r}"
+        )
 
 
 def make_moments(table: pd.DataFrame) -> dict[str, Any]:
@@ -147,6 +182,33 @@ def load_results() -> dict[str, Any]:
     return results
 
 
+def load_fit(
+    source: str = "embedded",
+    *,
+    hours: str = "spread",
+    weather: str = "T",
+    target: str = "CO",
+    preprocessing: str = "scale",
+    rng: np.random.Generator | None = None,
+) -> dict[str, Any]:
+    """Return a fit to the real data: an entry of ``"fits"`` of `make_moments`.
+
+    Parameters
+    ----------
+    source, hours, weather, target, preprocessing
+        See `air_quality`. Of hours spread over the year the fit comes from the moments file.
+    rng : numpy.random.Generator, optional
+        Source of random hours.
+    """
+    check_hours(hours, source)
+    if hours == "spread":
+        found: dict[str, Any] = load_moments()["fits"][f"{weather}/{target}/{preprocessing}"]
+        return found
+    return _fitted(
+        samples(load("air-quality"), SAMPLES, hours, rng), weather, target, preprocessing
+    )
+
+
 def draw_surrogate(
     moments: Mapping[str, Any], size: int, rng: np.random.Generator
 ) -> dict[str, Floats]:
@@ -186,6 +248,7 @@ def draw_surrogate(
 def air_quality(
     source: str = "embedded",
     *,
+    hours: str = "spread",
     weather: str = "T",
     target: str = "CO",
     preprocessing: str = "scale",
@@ -202,6 +265,9 @@ def air_quality(
     source : {"embedded", "real"}
         ``"embedded"``: features are a surrogate drawn from the moments file, with the parameter and
         covariance that were fitted to the real data. ``"real"``: features are rows of the file.
+    hours : {"spread", "first", "random"}
+        Which 1500 of the hours at which nothing is missing are taken, see `samples`; random ones
+        anew for each environment. Others than spread need ``source="real"``.
     weather : {"T", "RH", "AH"}
         The sixth feature, beside the five sensors.
     target : {"CO", "NOx", "NO2", "benzene"}
@@ -215,15 +281,17 @@ def air_quality(
     noise : str
         Noise law of the bandit.
     rng : numpy.random.Generator
-        Source of the actions.
+        Source of the actions, and of random hours.
 
     Raises
     ------
+    ValueError
+        If a choice is unknown, or the hours are not there to choose.
     DatasetError
         If the file that is needed is not at hand or not the expected one.
     """
+    check_hours(hours, source)
     for name, value, known in (
-        ("source", source, SOURCES),
         ("weather", weather, WEATHER),
         ("target", target, tuple(TARGETS)),
         ("preprocessing", preprocessing, PREPARATIONS),
@@ -232,7 +300,7 @@ def air_quality(
     check_count("n_actions", n_actions, 2)
     names = [*SENSORS, weather]
     if source == "real":
-        chosen = samples(load("air-quality"))
+        chosen = samples(load("air-quality"), SAMPLES, hours, rng)
         X, y = prepare_table(
             chosen[names].to_numpy(), chosen[TARGETS[target]].to_numpy(), preprocessing
         )

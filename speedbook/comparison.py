@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from speedlib import Environment, Strategy, mse_curve
+from speedlib import Environment, LinearBandit, Strategy, mse_curve
 from speedlib.checks import check_count
 
 if TYPE_CHECKING:
@@ -192,6 +192,47 @@ def compare(
         np.array([each.oracle_loss for each in curves]),
         np.mean([each.inestimable for each in curves], axis=0),
     )
+
+
+def sample_actions(environment: Environment, size: int, rng: np.random.Generator) -> Environment:
+    """Return an environment of some of the actions, drawn at random without replacement.
+
+    Every replication of a strategy looks at every action; where there are a million of them, a
+    simulation is one of a sample, or takes hours.
+
+    Parameters
+    ----------
+    environment : Environment
+    size : int
+        How many actions are drawn. One that has no more than these is returned as it is.
+    rng : numpy.random.Generator
+        Source of the choice.
+
+    Returns
+    -------
+    Environment
+        The actions drawn, in their order; the policy is the given one, restricted to them.
+
+    Raises
+    ------
+    ValueError
+        If the policy takes none of the actions drawn.
+    """
+    bandit, policy = environment.bandit, environment.policy
+    if bandit.n_actions <= check_count("size", size, 1):
+        return environment
+    drawn = np.sort(rng.choice(bandit.n_actions, size, replace=False))
+    total = float(policy[drawn].sum())
+    if not total > 0:
+        raise ValueError(f"size: the policy takes none of the {size} actions drawn; draw more")
+    some = LinearBandit(
+        bandit.features[drawn],
+        bandit.theta,
+        Sigma=bandit.Sigma,
+        variances=bandit.variances[drawn],
+        noise=bandit.noise,
+    )
+    return Environment(environment.name, some, policy[drawn] / total)
 
 
 def shares(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -247,7 +248,7 @@ def _numbers(
             continue
         # Beside a decimal comma a point would be a mark of thousands, and no number for us.
         plain = entry if point == "." else entry.replace(".", "?").replace(",", ".")
-        if not NUMBER.fullmatch(plain) or not np.isfinite(float(plain)):
+        if not NUMBER.fullmatch(plain) or not math.isfinite(float(plain)):
             raise ValueError(
                 f"{sheet.path}, line {line}: column {name} holds {entry!r}, which is no number "
                 f"with a decimal {_name(DECIMALS, point)}; if it is a column of text, name it in "

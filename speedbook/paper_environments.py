@@ -98,6 +98,34 @@ def theory(*, noise: str = "gaussian", seed: int = 0) -> dict[str, list[Case]]:
     return _cases(found, seed)
 
 
+def turned_ball(
+    dimension: int, first_angle: float = 15.0, last_angle: float = 45.0, **options: Any
+) -> Environment:
+    """Return the ball of the experiment on increasing dimension, with other angles.
+
+    Parameters
+    ----------
+    dimension : int
+        d, at least 2.
+    first_angle, last_angle : float
+        Angles, in degrees, between the first action and those that are neither it nor informative,
+        equally spaced. The paper names none.
+    **options
+        Those of `speedlib.environments.high_dimensional_ball`, whose random directions these are
+        and which it returns for angles from 15 to 45.
+    """
+    ball = high_dimensional_ball(dimension, **options)
+    features, given = ball.bandit.features.copy(), ball.bandit
+    rest = len(features) - dimension
+    before, after = (
+        np.deg2rad(np.linspace(*ends, rest)) for ends in ((15.0, 45.0), (first_angle, last_angle))
+    )
+    features[dimension:, 0] = np.cos(after)
+    features[dimension:, 1:] *= (np.sin(after) / np.sin(before))[:, None]
+    bandit = LinearBandit(features, given.theta, Sigma=given.Sigma, noise=given.noise)
+    return Environment(ball.name, bandit, ball.policy)
+
+
 def environment_e(variances: Sequence[float], noise: str = "gaussian") -> Environment:
     """Return environment E of Proposition 8 with given variances."""
     x = np.array([[1, 0], [0, 1], [np.sqrt(0.5), np.sqrt(0.5)]])

@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -162,6 +163,68 @@ def test_the_stored_results_belong_to_the_page_and_the_file() -> None:
     assert details["source"] == "real"
     sha256 = files.expected_sha256(datasets.info("air-quality"))
     assert stored["sha256 of AirQualityUCI.csv"] == sha256
+
+
+@pytest.fixture
+def hourly() -> pd.DataFrame:
+    """Return a table of 200 hours, of which every fourth has a gap."""
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame(rng.normal(size=(200, len(air.COLUMNS))), columns=list(air.COLUMNS))
+    table.iloc[::4, 3] = np.nan
+    return table
+
+
+def test_hours_are_spread_or_first_or_random(hourly: pd.DataFrame) -> None:
+    complete = [place for place in range(200) if place % 4]
+    rng = np.random.default_rng(9)
+    first = air.samples(hourly, 30, "first")
+    assert list(first.index) == complete[:30]
+    spread = air.samples(hourly, 30)
+    assert [complete.index(place) for place in spread.index[[0, 1, -1]]] == [0, 5, 149]
+    drawn = [air.samples(hourly, 30, "random", rng) for _ in range(400)]
+    assert all(set(each.index) <= set(complete) for each in drawn)
+    assert all(each.index.is_monotonic_increasing and each.index.is_unique for each in drawn)
+    often = np.bincount(np.concatenate([each.index for each in drawn]), minlength=200)[complete]
+    # Each hour is there in a fifth of 400 draws: 80, give or take 8.
+    assert often.min() > 40 and often.max() < 120
+    same = air.samples(hourly, 150, "random", rng)
+    pd.testing.assert_frame_equal(same, air.samples(hourly, 150, "first"))
+
+
+def test_hours_that_are_not_there_are_refused(hourly: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="size: only 150 hours are complete; got 151"):
+        air.samples(hourly, 151, "first")
+    with pytest.raises(ValueError, match="rng: hours='random' needs a generator; got None"):
+        air.samples(hourly, 30, "random")
+    with pytest.raises(ValueError, match=r"hours: .*last"):
+        air.samples(hourly, 30, "last")
+
+
+@pytest.mark.parametrize("hours", ["first", "random"])
+def test_the_surrogate_has_no_other_hours(hours: str) -> None:
+    rng = np.random.default_rng(10)
+    for refused in (air.air_quality, air.load_fit):
+        with pytest.raises(ValueError, match=f"hours: .*need source='real'; got '{hours}' with"):
+            refused(hours=hours, rng=rng)
+    air.check_hours("spread", "embedded")
+    air.check_hours(hours, "real")
+
+
+@pytest.mark.parametrize("hours", air.HOURS)
+def test_the_real_environment_has_the_hours_asked_for(
+    hours: str, hourly: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(air, "load", lambda name: hourly)
+    monkeypatch.setattr(air, "SAMPLES", 100)
+    found = air.air_quality(
+        "real", hours=hours, n_actions=100, n_low=5, rng=np.random.default_rng(11)
+    )
+    chosen = air.samples(hourly, 100, hours, np.random.default_rng(11))
+    X = chosen[[*air.SENSORS, "T"]].to_numpy()
+    np.testing.assert_allclose(found.bandit.features, X / X.std(axis=0))
+    if hours != "spread":
+        fit = air.load_fit("real", hours=hours, rng=np.random.default_rng(11))
+        np.testing.assert_allclose(found.bandit.theta, fit["theta"], rtol=1e-7)
 
 
 def test_the_script_finds_the_stored_results_again(real: Path) -> None:

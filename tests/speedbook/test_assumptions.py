@@ -11,7 +11,7 @@ from scipy import stats
 
 from speedbook import assumptions, exact, paper_environments
 from speedbook.assumptions import ASSUMPTIONS, LAWS, STATEMENTS, Case, Finding
-from speedlib import Environment, LinearBandit, unit_ball
+from speedlib import Environment, LinearBandit, high_dimensional_ball, unit_ball
 
 EVEN = {"bounded", "actions", "definite", "noise", "vectors", "symmetric", "oracle"}
 
@@ -235,3 +235,24 @@ def test_the_environments_of_the_paper_are_all_there():
     for d in (1, 2, 3):
         bandit = theory[f"bound, d = {d}"][0].environment.bandit
         assert bandit.variances == pytest.approx(bandit.means**2)
+
+
+def test_a_ball_that_is_not_turned_is_that_of_the_library():
+    options = {"seed": 3, "high_variance": 0.5, "optimal_probability": 0.6, "noise": "laplace"}
+    ours, theirs = paper_environments.turned_ball(7, **options), high_dimensional_ball(7, **options)
+    assert np.array_equal(ours.bandit.features, theirs.bandit.features)
+    assert np.array_equal(ours.bandit.variances, theirs.bandit.variances)
+    assert np.array_equal(ours.policy, theirs.policy)
+    assert (ours.name, ours.bandit.noise) == (theirs.name, "laplace")
+
+
+def test_a_turned_ball_has_the_angles_and_keeps_the_directions():
+    turned = paper_environments.turned_ball(6, 20, 110, seed=3).bandit.features
+    given = high_dimensional_ball(6, seed=3).bandit.features
+    assert np.array_equal(turned[:6], np.eye(6))
+    assert np.linalg.norm(turned, axis=1) == pytest.approx(1)
+    assert np.rad2deg(np.arccos(turned[6:, 0])) == pytest.approx(np.linspace(20, 110, 50))
+    one, other = (
+        x[6:, 1:] / np.linalg.norm(x[6:, 1:], axis=1, keepdims=True) for x in (turned, given)
+    )
+    np.testing.assert_allclose(one, other, atol=1e-12)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from speedbook.comparison import Comparison, by_variance, compare, shares
+from speedbook.comparison import Comparison, by_variance, compare, sample_actions, shares
 from speedbook.figures import plotted_data
 from speedbook.tables import plot_calibration, plot_shares
 from speedlib import (
@@ -186,3 +186,33 @@ def test_rewards_are_drawn_from_the_environment_that_is_given() -> None:
     )
     assert first[1] > 0.8
     assert second[0] > 0.8
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_a_sample_of_actions_keeps_all_but_their_number(described: bool) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(50, 3))
+    v = np.einsum("ai,i,ai->a", x, [1.0, 2.0, 3.0], x)
+    noise = {"Sigma": np.diag([1.0, 2.0, 3.0])} if described else {"variances": v}
+    bandit = LinearBandit(x, np.ones(3), noise="uniform", **noise)
+    policy = rng.dirichlet(np.ones(50))
+    some = sample_actions(Environment("fifty", bandit, policy), 20, np.random.default_rng(6))
+    places = [int(np.flatnonzero((x == row).all(axis=1))[0]) for row in some.bandit.features]
+    assert places == sorted(set(places)) and len(places) == 20
+    assert some.bandit.variances == pytest.approx(v[places])
+    assert some.policy.sum() == pytest.approx(1)
+    assert some.policy / policy[places] == pytest.approx(1 / policy[places].sum())
+    assert (some.name, some.bandit.noise) == ("fifty", "uniform")
+    assert (some.bandit.Sigma is not None) == described
+
+
+def test_a_sample_of_all_actions_is_the_environment_itself() -> None:
+    environment = unit_ball(5)
+    assert sample_actions(environment, 5, np.random.default_rng(7)) is environment
+
+
+def test_a_sample_that_the_policy_avoids_is_refused() -> None:
+    policy = np.array([1.0, *np.zeros(99)])
+    environment = Environment("", LinearBandit(np.ones((100, 1)), [1.0], Sigma=[[1.0]]), policy)
+    with pytest.raises(ValueError, match="size: the policy takes none of the 1 actions drawn"):
+        sample_actions(environment, 1, np.random.default_rng(8))

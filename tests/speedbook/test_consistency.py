@@ -37,10 +37,17 @@ BROKEN: dict[str, list[tuple[tuple[str, Any], ...]]] = {
     ],
     "fig1b-movielens": [(FALLING,), (FEW,), (TWICE,), (("n_low", 50), ("n_films", 50))],
     "fig1c-red-wine": [(FALLING,), (TWICE,)],
-    "fig1d-air-quality": [(FALLING,), (FEW,), (TWICE,), (("n_low", 400),)],
+    "fig1d-air-quality": [
+        (FALLING,),
+        (FEW,),
+        (TWICE,),
+        (("n_low", 400),),
+        (("hours", "first"),),
+    ],
     "increasing-dimension": [
         (("dimensions", [15, 15, 25]),),
         (("horizons", [13_000, 18_000]),),
+        (("optimal_probability", 0.95),),
         (TWICE,),
     ],
     "motivating-example": [(FALLING,), (LATE,)],

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
 from speedbook.measurements import read_measurements
+from speedbook.notebooks import code_cells, read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = "a,b,y\n1,2,3\n2.5,-1,4\n0,1e1,.5\n"
@@ -212,3 +215,40 @@ def test_the_example_that_comes_along() -> None:
         _, *numbers, _, target = lines[line - 1].replace(",", ".").split(";")
         assert table.features[place].tolist() == [float(number) for number in numbers]
         assert table.values[place] == float(target)
+
+
+# The page that reads them
+
+
+def page(monkeypatch: pytest.MonkeyPatch, **changes: object) -> tuple[dict[str, Any], list[str]]:
+    """Run the page on one's own data with other parameters; return its names and what it says."""
+    said: list[str] = []
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(
+        "IPython.display.display", lambda shown, **_: said.append(getattr(shown, "data", ""))
+    )
+    parameters, *cells = code_cells(read_notebook(ROOT / "notebooks/beyond/your-own-data.ipynb"))
+    names: dict[str, Any] = {}
+    exec(parameters.source, names)
+    names |= {"rounds": [100, 300], "replications": 10} | changes
+    with mpl.rc_context():
+        for cell in cells:
+            exec(cell.source, names)
+    return names, said
+
+
+def test_of_many_rows_the_page_simulates_some_and_says_so(monkeypatch) -> None:
+    names, said = page(monkeypatch, simulated_rows=120)
+    assert names["simulated"].bandit.n_actions == 120
+    assert names["bandit"].n_actions == len(names["X"]) == 290
+    assert any("simulation takes 120 of the 290 rows" in text for text in said)
+    assert names["curves"].oracle_loss[0] != pytest.approx(names["design"].value / 100, rel=1e-6)
+
+
+@pytest.mark.parametrize("covariance", ["lstsq", "ridge"])
+def test_the_page_simulates_all_of_few_rows_with_any_estimate(monkeypatch, covariance) -> None:
+    names, said = page(monkeypatch, covariance=covariance)
+    assert names["simulated"] is names["whole"]
+    assert not any("simulation takes" in text for text in said)
+    assert "SPEED" in names["curves"].strategies
+    assert names["curves"].oracle_loss[0] == pytest.approx(names["design"].value / 100, rel=1e-9)
