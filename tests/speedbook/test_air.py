@@ -161,6 +161,14 @@ def test_the_stored_results_belong_to_the_page_and_the_file() -> None:
     assert "fig-aq-floor" in stored["records"]
     details = stored["records"]["fig-aq"]["details"]
     assert details["source"] == "real"
+    assert [*stored["other hours"]] == ["first", "random"]
+    for ratios in stored["other hours"].values():
+        assert ratios.keys() == stored["records"].keys()
+        assert all(
+            low <= each["estimate"] <= high
+            for each in ratios.values()
+            for low, high in [each["interval"]]
+        )
     sha256 = files.expected_sha256(datasets.info("air-quality"))
     assert stored["sha256 of AirQualityUCI.csv"] == sha256
 
