@@ -89,6 +89,7 @@ def read_measurements(
     decimal: str = "auto",
     missing: str = "refuse",
     missing_values: Sequence[str] = (),
+    intercept: bool = False,
 ) -> Measurements:
     """Read a table of features and a target.
 
@@ -110,6 +111,8 @@ def read_measurements(
     missing_values : sequence of str
         Entries that stand for a missing one besides blanks, ``NA`` and the like; for instance -200,
         which -200.0 then does, too.
+    intercept : bool
+        Whether the model will have an intercept: one feature more for which rows must suffice.
 
     Returns
     -------
@@ -144,7 +147,7 @@ def read_measurements(
     table = np.column_stack(list(numbers.values()))
     complete = _complete(sheet, list(numbers), table, missing, notes)
     X, y = table[complete, :-1], table[complete, -1]
-    _check_features(path, features, X, notes)
+    _check_features(path, features, X, notes, intercept)
     _check_target(path, target, X, y)
     kept = tuple(np.array(sheet.lines)[complete].tolist())
     said = [f"Entries are separated by a {_name(SEPARATORS, mark)}, decimals by a "]
@@ -314,24 +317,27 @@ def _check_target(path: Path, name: str, X: NDArray[np.float64], y: NDArray[np.f
         )
 
 
-def _check_features(path: Path, names: list[str], X: NDArray[np.float64], notes: list[str]) -> None:
-    d = X.shape[1]
+def _check_features(
+    path: Path, names: list[str], X: NDArray[np.float64], notes: list[str], intercept: bool
+) -> None:
+    d = X.shape[1] + intercept
     if len(X) <= d:
         raise ValueError(
-            f"{path}: {len(X)} complete rows are too few for {d} features; more rows than features "
-            "are needed, and many more to fit variances"
+            f"{path}: {len(X)} complete rows are too few for {X.shape[1]} features"
+            f"{' and an intercept' * intercept}; more rows than features are needed, "
+            "and many more to fit variances"
         )
     for name, column in zip(names, X.T, strict=True):
         if np.ptp(column) <= 1e-12 * np.abs(column).max():
             raise ValueError(
                 f"{path}: column {name} is constant ({column[0]:g}) and tells nothing; name it in "
-                "leave_out"
+                "leave_out, and where the model needs a constant, choose intercept = true"
             )
     scaled = X / np.sqrt(np.mean(X**2, axis=0))
-    if (rank := int(np.linalg.matrix_rank(scaled))) < d:
+    if (rank := int(np.linalg.matrix_rank(scaled))) < X.shape[1]:
         notes.append(
-            f"The {d} features span {rank} dimensions only: some are sums of others, and leaving "
-            "these out changes nothing but the time it takes."
+            f"The {X.shape[1]} features span {rank} dimensions only: some are sums of others, and "
+            "leaving these out changes nothing but the time it takes."
         )
     if len(X) < 5 * d * (d + 1) // 2:
         notes.append(

@@ -116,6 +116,14 @@ def test_a_line_that_says_the_separator_is_no_row(tmp_path: Path, end: str) -> N
         read(tmp_path, text + "1;2\n")
 
 
+def test_an_intercept_counts_among_the_unknowns(tmp_path: Path) -> None:
+    text = "a,b,y\n" + "".join(f"{k},{k * k},{k**3 + k % 2}\n" for k in range(1, 16))
+    assert not any("few" in note for note in read(tmp_path, text).notes)
+    told = read(tmp_path, text, intercept=True)
+    assert any("15 rows are few for the 6 unknowns" in note for note in told.notes)
+    assert not any("span" in note for note in told.notes)
+
+
 def test_noise_far_below_the_values_is_noise(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     rows = [(a, 1e6 + a + 1e-3 * rng.normal()) for a in rng.normal(size=30).tolist()]
@@ -187,6 +195,8 @@ def test_dependent_features_and_few_rows_are_told(tmp_path: Path) -> None:
         (GOOD + "1,,3\n", {}, r"set missing to 'drop'"),
         (GOOD.replace("2,3", ",3"), {"missing": "drop"}, r"2 complete rows are too few for 2"),
         ("a,b,y\n1,7,3\n2,7,4\n3,7,5\n", {}, r"column b is constant \(7\).*leave_out"),
+        ("a,b,y\n1,7,3\n2,7,4\n3,7,5\n", {}, r"column b .*a constant, choose intercept = true"),
+        (GOOD, {"intercept": True}, r"3 complete rows are too few for 2 features and an intercept"),
         (b"a,b,y\n1,2,\xe4\n", {}, r"is not in UTF-8 \(byte 11\); save it as CSV UTF-8"),
         (GOOD, {"separator": "space"}, r"separator"),
         (GOOD, {"decimal": "dot"}, r"decimal"),
@@ -220,8 +230,10 @@ def test_the_example_that_comes_along() -> None:
 # The page that reads them
 
 
-def page(monkeypatch: pytest.MonkeyPatch, **changes: object) -> tuple[dict[str, Any], list[str]]:
-    """Run the page on one's own data with other parameters; return its names and what it says."""
+def page(
+    monkeypatch: pytest.MonkeyPatch, *, until: str = "", **changes: object
+) -> tuple[dict[str, Any], list[str]]:
+    """Run the page with other parameters, up to a cell; return its names and what it says."""
     said: list[str] = []
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(
@@ -233,6 +245,8 @@ def page(monkeypatch: pytest.MonkeyPatch, **changes: object) -> tuple[dict[str, 
     names |= {"rounds": [100, 300], "replications": 10} | changes
     with mpl.rc_context():
         for cell in cells:
+            if cell.id == until:
+                break
             exec(cell.source, names)
     return names, said
 
@@ -245,10 +259,75 @@ def test_of_many_rows_the_page_simulates_some_and_says_so(monkeypatch) -> None:
     assert names["curves"].oracle_loss[0] != pytest.approx(names["design"].value / 100, rel=1e-6)
 
 
-@pytest.mark.parametrize("covariance", ["lstsq", "ridge"])
-def test_the_page_simulates_all_of_few_rows_with_any_estimate(monkeypatch, covariance) -> None:
-    names, said = page(monkeypatch, covariance=covariance)
+@pytest.mark.parametrize(("covariance", "intercept"), [("lstsq", False), ("ridge", True)])
+def test_the_page_simulates_all_of_few_rows_with_any_estimate(
+    monkeypatch, covariance, intercept
+) -> None:
+    names, said = page(monkeypatch, covariance=covariance, intercept=intercept)
+    assert names["bandit"].features.shape == (290, 4 + intercept)
     assert names["simulated"] is names["whole"]
     assert not any("simulation takes" in text for text in said)
     assert "SPEED" in names["curves"].strategies
     assert names["curves"].oracle_loss[0] == pytest.approx(names["design"].value / 100, rel=1e-9)
+
+
+@pytest.fixture
+def shifted(tmp_path: Path) -> dict[int, Path]:
+    """Tables that differ by a constant in the target only."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(120, 2))
+    y = 1 + X @ [2, -1] + (0.5 + 0.3 * X[:, 0]) * rng.normal(size=120)
+    paths = {shift: tmp_path / f"by {shift}.csv" for shift in (0, 50)}
+    for shift, path in paths.items():
+        rows = np.column_stack([X, y + shift]).tolist()
+        path.write_text("a,b,y\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows))
+    return paths
+
+
+@pytest.mark.parametrize("preprocessing", ["raw", "scale", "centre"])
+def test_with_an_intercept_a_constant_moves_the_value_and_nothing_else(
+    monkeypatch, shifted, preprocessing
+) -> None:
+    choices = {"target": "y", "leave_out": [], "preprocessing": preprocessing, "intercept": True}
+    (names, _), (moved, said) = (
+        page(monkeypatch, until="curves", table_file=str(shifted[shift]), **choices)
+        for shift in (0, 50)
+    )
+    by = [0, 0, 0 if preprocessing == "centre" else 50]
+    np.testing.assert_allclose(moved["fit"].theta, names["fit"].theta + by, atol=1e-4)
+    np.testing.assert_allclose(moved["fit"].variances, names["fit"].variances, rtol=1e-3)
+    assert moved["value"] == pytest.approx(names["value"] + 50, abs=1e-4)
+    assert moved["design"].support.tolist() == names["design"].support.tolist()
+    assert moved["saving"] == pytest.approx(names["saving"], rel=1e-3)
+    assert "The model has an intercept" in moved["note"]
+    assert any(f"value of the policy is {moved['value']:.4g}" in text for text in said)
+
+
+def test_with_an_intercept_centring_changes_nothing(monkeypatch, shifted) -> None:
+    choices = {"table_file": str(shifted[50]), "target": "y", "leave_out": [], "intercept": True}
+    scaled, _ = page(monkeypatch, until="curves", preprocessing="scale", **choices)
+    centred, _ = page(monkeypatch, until="curves", preprocessing="centre", **choices)
+    assert centred["value"] == pytest.approx(scaled["value"], abs=1e-4)
+    np.testing.assert_allclose(centred["fit"].variances, scaled["fit"].variances, rtol=1e-3)
+    assert centred["saving"] == pytest.approx(scaled["saving"], rel=1e-3)
+
+
+def test_without_an_intercept_that_is_needed_the_page_warns(monkeypatch, shifted) -> None:
+    choices = {"table_file": str(shifted[50]), "target": "y", "leave_out": []}
+    names, said = page(monkeypatch, until="curves", **choices)
+    assert names["fit"].variances.mean() > 100
+    assert any("these data ask for one" in text for text in said)
+    assert any("**by 50.csv**: 120 rows with the target y and 2 features" in text for text in said)
+    assert not any("espresso" in text for text in said)
+
+
+def test_the_example_asks_for_no_intercept(monkeypatch) -> None:
+    names, _ = page(monkeypatch, until="curves")
+    assert "do not clearly ask for one" in names["note"]
+
+
+def test_three_rows_have_one_group(monkeypatch, tmp_path: Path) -> None:
+    path = tmp_path / "three.csv"
+    path.write_text("a,y\n1,2\n2,3.5\n3,7\n")
+    names, _ = page(monkeypatch, until="curves", table_file=str(path), target="y", leave_out=[])
+    assert names["deciles"].rows.tolist() == [3]
