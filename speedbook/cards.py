@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -46,10 +47,28 @@ def _rows(claim: Claim, entry: dict[str, Any]) -> list[tuple[str, str]]:
     if claim.constants:
         rows.insert(1, ("Constants", claim.constants))
     if entry["replications"] is not None:
-        rows.append(("Replications", f"{entry['replications']:,}"))
+        rows.append(("Replications", replications_text(entry)))
     if entry["seed"] is not None:
         rows.append(("Seed", f"{entry['seed']}"))
     return rows
+
+
+def replications_text(entry: Mapping[str, Any]) -> str:
+    """Write how many replications a record rests on, and in how many runs, where it says so.
+
+    Examples
+    --------
+    >>> replications_text({"replications": 2000})
+    '2,000'
+    >>> replications_text({"replications": 240, "runs": 6})
+    '240, in 6 runs of 40'
+    """
+    total, runs = entry["replications"], entry.get("runs")
+    if runs is None:
+        return f"{total:,}"
+    if runs == 1:
+        return f"{total:,}, in 1 run"
+    return f"{total:,}, in {runs:,} runs of {total // runs:,}"
 
 
 def badge_html(verdict: Verdict) -> str:

@@ -134,6 +134,7 @@ def record(
     interval: tuple[float, float] | None = None,
     *,
     replications: int | None = None,
+    runs: int | None = None,
     seed: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
@@ -151,7 +152,10 @@ def record(
     interval : pair of float, optional
         Lower and upper end for it; by default the quantity is exact.
     replications : int, optional
-        How many independent runs the estimate rests on.
+        How many independent replications the estimate rests on, those of all runs together.
+    runs : int, optional
+        Into how many equal, independent runs the replications are divided, where the interval comes
+        from the spread between these and not from the single replications.
     seed : int, optional
         The seed of the run.
     details : mapping, optional
@@ -160,7 +164,8 @@ def record(
     Raises
     ------
     ValueError
-        If the id is unknown, a number is not finite, or the interval is reversed.
+        If the id is unknown, a number is not finite, the interval is reversed, or the replications
+        cannot be divided into so many equal runs.
     TypeError
         If a detail is not a number, a text, a list or a mapping of such.
     """
@@ -175,10 +180,22 @@ def record(
         "interval": ends,
         "replications": None if replications is None else int(replications),
         "seed": None if seed is None else int(seed),
+        **_divided(replications, runs),
         "details": {str(key): _plain(key, value) for key, value in (details or {}).items()},
     }
     verdict = claim.verdict(*ends)
     _display(card_html(claim, entry, verdict), card_text(claim, entry, verdict), entry)
+
+
+def _divided(replications: int | None, runs: int | None) -> dict[str, int]:
+    """Return the number of runs for the record, which is silent of it where nobody asks."""
+    if runs is None:
+        return {}
+    if replications is None or runs < 1 or replications % runs:
+        raise ValueError(
+            f"runs: must divide the number of replications, {replications}; got {runs}"
+        )
+    return {"runs": int(runs)}
 
 
 def _finite(name: str, value: float) -> float:

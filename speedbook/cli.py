@@ -28,7 +28,7 @@ def main() -> None:
     """Build the book from its notebooks, and run them again.
 
     Exit codes: 0 all is well, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
-    (nothing ran), 3 a notebook, the press or a download failed, 130 interrupted.
+    (nothing ran), 3 a notebook, the press or a download failed, 130 interrupted (Ctrl-C, SIGTERM).
     """
     # Whoever ends the program politely, a scheduler say, leaves as little behind as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

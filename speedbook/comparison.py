@@ -72,14 +72,24 @@ class Comparison:
         multiples = self.mse / self.oracle_loss[:, None, :]
         return multiples.mean(axis=0), _quantile(len(self.mse), level) * _standard_error(multiples)
 
+    def multiples(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
+        """Return the errors in multiples of the oracle loss, with both ends of their intervals.
+
+        Each has shape (S, N): geometric means over runs of a run's own multiple, with t-intervals
+        for their logarithms. Some runs are many times worse than others, and an interval around an
+        arithmetic mean would go below zero.
+        """
+        logs = np.log(self.mse / self.oracle_loss[:, None, :])
+        middle, half = logs.mean(axis=0), _quantile(len(logs), level) * _standard_error(logs)
+        return np.exp(middle), np.exp(middle - half), np.exp(middle + half)
+
     def table(self, level: float = 0.95) -> pd.DataFrame:
-        """Return the multiples of the oracle loss, with their intervals, as text."""
+        """Return `multiples` with their intervals, as text."""
         import pandas as pd
 
-        means, halves = self.of_oracle(level)
         cells = [
-            [with_half_width(mean, half) for mean, half in zip(*row, strict=True)]
-            for row in zip(means, halves, strict=True)
+            [with_ends(*cell) for cell in zip(*row, strict=True)]
+            for row in zip(*self.multiples(level), strict=True)
         ]
         columns = [f"n = {n:,}" for n in self.rounds]
         return pd.DataFrame(
@@ -95,7 +105,7 @@ class Comparison:
         ----------
         strategy : str
         baselines : sequence of str
-            Of these the one with the lowest mean multiple of the oracle loss is the best.
+            Of these the one with the lowest of `multiples` is the best.
         budget : int
             Place in `rounds`; by default the largest.
         level : float
@@ -107,7 +117,7 @@ class Comparison:
             The geometric mean over runs of the ratio of mean squared errors, with a t-interval for
             its logarithm.
         """
-        means, _ = self.of_oracle()
+        means, _, _ = self.multiples()
         best = min(baselines, key=lambda name: means[self.strategies.index(name), budget])
         return _geometric(self._ratios(strategy, best)[:, budget], level, best)
 
@@ -143,8 +153,26 @@ def with_half_width(mean: float, half: float) -> str:
     >>> with_half_width(2.1234, 0.0321), with_half_width(212.3, 80.1), with_half_width(1.0, 0.0)
     ('2.12 ± 0.03', '212 ± 80', '1.000 ± 0.000')
     """
-    decimals = min(max(-int(np.floor(np.log10(half))), 0), 3) if half > 0 else 3
+    decimals = _decimals(half)
     return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
+
+
+def with_ends(mean: float, low: float, high: float) -> str:
+    """Write a mean and the ends of its interval, with the digits that its width leaves.
+
+    Examples
+    --------
+    >>> with_ends(2.1234, 2.0912, 2.1561), with_ends(212.3, 97.0, 464.6), with_ends(1.0, 1.0, 1.0)
+    ('2.12 [2.09, 2.16]', '212 [97, 465]', '1.000 [1.000, 1.000]')
+    >>> with_ends(1.5, 0.4, 5.6)
+    '1.5 [0.4, 5.6]'
+    """
+    decimals = _decimals(min(mean - low, low))
+    return f"{mean:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def _decimals(half: float) -> int:
+    return min(max(-int(np.floor(np.log10(half))), 0), 3) if half > 0 else 3
 
 
 def compare(

@@ -21,7 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 from scipy.optimize import isotonic_regression
@@ -67,6 +67,9 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 
 #: Besides PNG, and without what would differ from one run to the next.
 VECTOR_METADATA: Mapping[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+#: Writes a number of rounds below the axis.
+ROUNDS = FuncFormatter(lambda rounds, _: f"{rounds:,.0f}")
 
 #: A share of inestimable replications that a figure marks.
 INESTIMABLE = 0.01
@@ -164,7 +167,7 @@ def plot_mse(
     ax.set_yscale(yscale)
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_title(title, color=GREY, fontweight="normal")
-    ends = {}
+    ends, budgets = {}, set()
     for name, curve in curves.items():
         style = strategy_style(name)
         rounds, mean, stderr = (np.asarray(part, dtype=float) for part in curve)
@@ -174,8 +177,14 @@ def plot_mse(
         edge = style["color"] if "markerfacecolor" in style else "white"
         ax.errorbar(rounds, mean, stderr, label=name, elinewidth=1, markeredgecolor=edge, **style)
         ends[name] = (float(rounds[-1]), float(mean[-1]))
+        budgets |= set(rounds.tolist())
     if all(longest < 1e6 for longest, _ in ends.values()):  # else neighbouring ticks would touch
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda rounds, _: f"{rounds:,.0f}"))
+        ax.xaxis.set_major_formatter(ROUNDS)
+    low, high = np.log10(ax.get_xlim())
+    if budgets and np.floor(high) <= np.ceil(low):
+        # At most one power of ten is in sight, by which nobody can read the others off.
+        ax.xaxis.set_major_locator(FixedLocator([min(budgets), max(budgets)]))
+        ax.xaxis.set_major_formatter(ROUNDS)
     label_ends(ax, ends)
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 LEDGER = "book/ledger.json"
 CLAIM_PAGES = "notebooks/claims/"
-#: What a row takes from the record, in this order.
-FOUND = ("estimate", "interval", "replications", "seed", "details")
+#: What a row takes from the record, in this order; `runs` is not in all of them.
+FOUND = ("estimate", "interval", "replications", "runs", "seed", "details")
 
 
 class LedgerError(ValueError):
@@ -124,7 +124,7 @@ def _row(claim: Claim, entry: dict[str, Any] | None) -> dict[str, Any]:
     }
     if entry is None:
         return {**row, "verdict": str(Verdict.NOT_TESTABLE)}
-    found = {key: entry[key] for key in FOUND}
+    found = {key: entry[key] for key in FOUND if key in entry}
     return {**row, "verdict": str(claim.verdict(*entry["interval"])), **found}
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from speedbook.pages import counted
 from speedlib.checks import check_choice
 
 #: What separates the entries of a row; "auto" looks for semicolons, then tabs, then commas.
@@ -74,6 +75,7 @@ class _Sheet:
     header: list[str]
     rows: list[list[str]]
     lines: list[int]
+    mark: str
 
     def column(self, name: str) -> list[str]:
         place = self.header.index(name)
@@ -192,19 +194,25 @@ def _sheet(path: Path, text: str, mark: str, before: int) -> tuple[_Sheet, list[
     if not listed:
         raise ValueError(f"{path}: is empty")
     (_, header), *body = listed
+    if len(header) == 1 and (hint := _separator_hint(header, mark)):
+        raise ValueError(f"{path}: the first line has no {_name(SEPARATORS, mark)}; {hint}")
     rows = [(line, row) for line, row in body if any(row)]
+    if not rows:
+        raise ValueError(f"{path}: has no rows below the header")
     for line, row in rows:
         if len(row) != len(header):
             raise ValueError(
-                f"{path}, line {line}: has {len(row)} entries, but the first line names "
+                f"{path}, line {line}: has {_entries(len(row))}, but the first line names "
                 f"{len(header)}; an entry that holds the separator must stand in quotation marks"
             )
-    notes = [f"{len(body) - len(rows)} blank lines were skipped."] if len(body) > len(rows) else []
+    notes = []
+    if blank := len(body) - len(rows):
+        notes.append(f"{counted(blank, 'blank line')} {_was(blank)} skipped.")
     kept = [
         place for place, name in enumerate(header) if name or any(row[place] for _, row in rows)
     ]
-    if len(kept) < len(header):
-        notes.append(f"{len(header) - len(kept)} columns without name and entries were skipped.")
+    if bare := len(header) - len(kept):
+        notes.append(f"{counted(bare, 'column')} without name and entries {_was(bare)} skipped.")
     header = [header[place] for place in kept]
     if not all(header):
         raise ValueError(f"{path}: column {header.index('') + 1} has entries but no name")
@@ -216,6 +224,7 @@ def _sheet(path: Path, text: str, mark: str, before: int) -> tuple[_Sheet, list[
             header,
             [[row[place] for place in kept] for _, row in rows],
             [line for line, _ in rows],
+            mark,
         ),
         notes,
     )
@@ -224,8 +233,22 @@ def _sheet(path: Path, text: str, mark: str, before: int) -> tuple[_Sheet, list[
 def _require(sheet: _Sheet, name: str) -> None:
     if name not in sheet.header:
         near = difflib.get_close_matches(name, sheet.header, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sheet.header)}"
+        be = "is" if len(sheet.header) == 1 else "are"
+        hint = f"did you mean {near[0]!r}?" if near else f"there {be} {', '.join(sheet.header)}"
+        if other := _separator_hint(sheet.header, sheet.mark):
+            hint += f"; {other}"
         raise ValueError(f"{sheet.path}: has no column {name!r}; {hint}")
+
+
+def _separator_hint(header: list[str], mark: str) -> str:
+    """Say which other separator the names of the columns hold; nothing where they hold none."""
+    counts = {
+        name: sum(column.count(other) for column in header)
+        for name, other in SEPARATORS.items()
+        if other != mark
+    }
+    best = max(counts, key=lambda name: counts[name])
+    return f"did you mean {best!r} as separator, which the names hold?" if counts[best] else ""
 
 
 def _guess_decimal(path: Path, used: dict[str, list[str]]) -> str:
@@ -296,7 +319,8 @@ def _complete(
             "column that is mostly empty in leave_out"
         )
     if where:
-        notes.append(f"{np.sum(~complete)} of {len(table)} rows were dropped; missing: {where}.")
+        dropped = int(np.sum(~complete))
+        notes.append(f"{dropped} of {len(table)} rows {_was(dropped)} dropped; missing: {where}.")
     return np.asarray(complete)
 
 
@@ -323,9 +347,9 @@ def _check_features(
     d = X.shape[1] + intercept
     if len(X) <= d:
         raise ValueError(
-            f"{path}: {len(X)} complete rows are too few for {X.shape[1]} features"
-            f"{' and an intercept' * intercept}; more rows than features are needed, "
-            "and many more to fit variances"
+            f"{path}: {counted(len(X), 'complete row')} {'is' if len(X) == 1 else 'are'} too few "
+            f"for {counted(X.shape[1], 'feature')}{' and an intercept' * intercept}; more rows "
+            "than features are needed, and many more to fit variances"
         )
     for name, column in zip(names, X.T, strict=True):
         if np.ptp(column) <= 1e-12 * np.abs(column).max():
@@ -336,14 +360,22 @@ def _check_features(
     scaled = X / np.sqrt(np.mean(X**2, axis=0))
     if (rank := int(np.linalg.matrix_rank(scaled))) < X.shape[1]:
         notes.append(
-            f"The {X.shape[1]} features span {rank} dimensions only: some are sums of others, and "
-            "leaving these out changes nothing but the time it takes."
+            f"The {X.shape[1]} features span {counted(rank, 'dimension')} only: some are sums of "
+            "others, and leaving these out changes nothing but the time it takes."
         )
     if len(X) < 5 * d * (d + 1) // 2:
         notes.append(
             f"{len(X)} rows are few for the {d * (d + 1) // 2} unknowns of the variances: expect a "
             "rough fit."
         )
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
 
 
 def _name(names: dict[str, str], mark: str) -> str:

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import norm
 
+from speedbook.comparison import with_ends
 from speedbook.figures import plot_mse
 
 if TYPE_CHECKING:
@@ -100,10 +101,21 @@ def plot_ratios(ax: Axes, curves: MSECurves, *, yscale: str = "linear") -> None:
 
 
 def ratio_table(curves: MSECurves, level: float = 0.95) -> pd.DataFrame:
-    """Return the ratios to the oracle loss with intervals as text, a column for each strategy."""
+    """Return the ratios to the oracle loss with intervals as text, a column for each strategy.
+
+    An interval wider than half of its ratio is that of the ratio's logarithm and tells its ends: it
+    would be lopsided, and may not go below zero.
+    """
     z = norm.isf((1 - level) / 2)
+
+    def cell(mean: float, half: float) -> str:
+        if half <= mean / 4:
+            return f"{mean:.3f} ± {half:.3f}"
+        factor = np.exp(half / mean)
+        return with_ends(mean, mean / factor, mean * factor)
+
     columns = {
-        name: [f"{m:.3f} ± {z * e:.3f}" for m, e in zip(mean, error, strict=True)]
+        name: [cell(m, z * e) for m, e in zip(mean, error, strict=True)]
         for name, (_, mean, error) in ratios(curves).items()
     }
     return pd.DataFrame(columns, index=pd.Index(curves.rounds, name="rounds"))

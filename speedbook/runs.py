@@ -3,7 +3,7 @@
 The work happens in a hidden folder beside the one to be. What succeeded gets its name at the end,
 ``<time>-<digest of code and parameters>``; what failed or was interrupted says so in its name, and
 keeps the notebook as far as it came. No folder is ever written to again. A process that is killed
-leaves only its hidden folder, which may be deleted.
+(SIGKILL) leaves only its hidden folder, which may be deleted.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from speedbook.ledger import LEDGER
 from speedbook.manifest import MANIFEST, Manifest, Setting, code_digest, read_environment
 from speedbook.notebooks import MESSAGE, normalise, read_notebook, serialise
 from speedbook.offline import page_html, tex_macros
+from speedbook.offline_text import cited_works
 from speedbook.pages import duration
 from speedbook.parameters import Parameter, Value
 from speedbook.paths import write_atomically
 from speedbook.progress import Reporter
 from speedbook.provenance import digest
 from speedbook.results import Results, read_results, records_csv
-from speedbook.values import as_argument
+from speedbook.values import as_shown
 
 #: Where run folders are, below the top folder of the book.
 RUNS = "runs"
@@ -201,13 +202,22 @@ def _working_folder(parent: Path, name: str) -> Iterator[_WorkingFolder]:
 def _keep(work: _WorkingFolder, ending: str) -> Path | None:
     """Rename the folder of a run that did not succeed, if there is a notebook in it."""
     with suppress(OSError):
-        (work.path / PROGRESS).unlink(missing_ok=True)
         if any(path.stat().st_size for path in work.path.glob("*.ipynb")):
-            return work.settle(ending)
+            kept = work.settle(ending)
+            # Not before: a kernel that is still dying does not find the folder under its new name.
+            _remove_hidden(kept)
+            return kept
     shutil.rmtree(work.path, ignore_errors=True)
     with suppress(OSError):
         work.parent.rmdir()  # which is refused where there are other runs
     return None
+
+
+def _remove_hidden(folder: Path) -> None:
+    """Remove what only the run itself needed: how far it came, and files that were half-written."""
+    with suppress(OSError):
+        for path in folder.rglob(".*"):
+            path.unlink(missing_ok=True)
 
 
 def _execute(request: Request, folder: Path, reporter: Reporter) -> Finished:
@@ -284,12 +294,13 @@ def _page(request: Request, executed: NotebookNode, manifest: Manifest, registry
         claims,
         facts(request, manifest),
         tex_macros(request.root),
+        cited_works(request.root),
     )
 
 
 def facts(request: Request, manifest: Manifest) -> list[str]:
     """Say what is special about a run, a line each."""
-    changed = ", ".join(f"{name} = {as_argument(value)}" for name, value in request.changed.items())
+    changed = ", ".join(f"{name} = {as_shown(value)}" for name, value in request.changed.items())
     environment = manifest.environment
     commit = environment.commit[:12] if environment.commit else "no git"
     return [

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from speedbook.parameters import Parameter, read_parameters
-from speedbook.values import as_argument, nearest
+from speedbook.values import as_shown, nearest
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,5 +97,5 @@ def parameter_table(name: str, parameters: Sequence[Parameter]) -> Table:
         table.add_column(head, overflow="fold")
     for p in parameters:
         meaning = f"{p.help}; {p.rule}" if p.rule else p.help
-        table.add_row(*map(escape, (p.name, p.type, as_argument(p.default), meaning)))
+        table.add_row(*map(escape, (p.name, p.type, as_shown(p.default), meaning)))
     return table

@@ -133,6 +133,8 @@ def _run(row: dict[str, Any]) -> Content:
     facts = []
     if row.get("replications") is not None:
         facts.append(counted(row["replications"], "replication"))
+    if row.get("runs") is not None:
+        facts[-1] += f" in {counted(row['runs'], 'run')}"
     if row.get("seed") is not None:
         facts.append(f"seed {row['seed']}")
     if "seconds" in row:

@@ -17,6 +17,8 @@ from speedbook.parameters import Parameter, Scalar, Value
 
 #: The settings of the long, unattended runs: notebook to parameter to value.
 PAPER = "notebooks/paper.yml"
+#: What stands for a text without letters.
+NO_TEXT = "(empty)"
 #: What a command line or a file says of one parameter.
 Text = str | list[str]
 
@@ -74,8 +76,23 @@ def read_values(
 
 
 def as_argument(value: Value) -> str:
-    """Write a value as the command line takes it."""
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    """Write a value as the command line takes it.
+
+    Examples
+    --------
+    >>> as_argument([100, 1000]), as_argument([]), as_argument(["width, mm", "mass"])
+    ('100,1000', '[]', '["width, mm", "mass"]')
+    """
+    if not isinstance(value, list):
+        return str(value)
+    text = ",".join(map(str, value))
+    plain = text and _elements(text) == list(map(str, value))
+    return text if plain else json.dumps(value, ensure_ascii=False)
+
+
+def as_shown(value: Value) -> str:
+    """Write a value for a reader, to whom a text without letters would be a gap."""
+    return as_argument(value) or NO_TEXT
 
 
 def _parse(parameter: Parameter, text: Text) -> Any:

@@ -120,6 +120,21 @@ def test_a_record_is_a_card_and_metadata(displays):
     assert "Found: 1.000 [0.990, 1.000]" in data["text/plain"]
 
 
+def test_a_record_says_of_how_many_runs_it_is(displays):
+    record("prop-1", 1.0, replications=240, runs=6)
+    record("prop-1", 1.0, replications=240)
+    (divided, entry), (whole, without) = displays
+    assert (entry["replications"], entry["runs"]) == (240, 6)
+    assert "Replications: 240, in 6 runs of 40" in divided["text/plain"]
+    assert "runs" not in without and "Replications: 240\n" in whole["text/plain"] + "\n"
+
+
+@pytest.mark.parametrize(("replications", "runs"), [(240, 7), (240, 0), (None, 6), (240, -6)])
+def test_runs_must_divide_the_replications(replications, runs, displays):
+    with pytest.raises(ValueError, match=f"runs: must divide .*{replications}; got {runs}"):
+        record("prop-1", 1.0, replications=replications, runs=runs)
+
+
 def test_the_registry_decides(displays, notebook_folder):
     record("prop-1", 2)
     write_registry(notebook_folder.parents[1], {**CLAIM, "rule": {"kind": "at_least", "value": 2}})

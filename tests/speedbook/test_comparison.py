@@ -40,7 +40,20 @@ def test_multiples_of_the_oracle_loss_by_hand() -> None:
     np.testing.assert_allclose(means, [[2.5, 2.0], [3.5, 7.0]])
     # Two runs: half their distance, times the quantile of a Cauchy law.
     np.testing.assert_allclose(halves, np.tan(np.pi * 0.45) * np.array([[0.5, 0.0], [0.5, 1.0]]))
-    assert HAND.table(0.9).loc["B", "n = 10"] == f"4 ± {halves[1, 0]:.0f}"
+    means, lows, highs = HAND.multiples(level=0.9)
+    np.testing.assert_allclose(means, np.sqrt([[6.0, 4.0], [12.0, 48.0]]))
+    # Two runs: half the distance of their logarithms, times the same quantile.
+    factors = np.exp(np.tan(np.pi * 0.45) * np.log([[1.5, 1.0], [4 / 3, 4 / 3]]) / 2)
+    np.testing.assert_allclose(highs, means * factors)
+    np.testing.assert_allclose(lows, means / factors)
+    assert HAND.table(0.9).loc["B", "n = 100"] == f"7 [{lows[1, 1]:.0f}, {highs[1, 1]:.0f}]"
+
+
+def test_intervals_of_multiples_stay_above_zero_however_runs_differ() -> None:
+    mse = np.array([1e-3, 1.0, 1e3])[:, None, None]
+    wild = Comparison(("A",), np.array([10]), mse, np.ones((3, 1)), np.zeros((1, 1)))
+    _, low, high = wild.multiples()
+    assert 0 < low.item() < 1 < high.item()
 
 
 def test_ratio_to_the_best_baseline_by_hand() -> None:

@@ -152,6 +152,28 @@ def test_plot_mse_refuses_what_it_cannot_draw(curve: Any, rule: str) -> None:
         drawn({"SPEED": curve})
 
 
+@pytest.mark.parametrize(
+    ("budgets", "labels"),
+    [
+        ([100, 300], ["100", "300"]),
+        ([100, 200, 300], ["100", "300"]),
+        ([200, 700], ["200", "700"]),
+        ([300, 2000, 4000], ["300", "4,000"]),
+        ([2_000_000, 3_000_000], ["2,000,000", "3,000,000"]),
+        ([100, 1000, 3000], ["100", "1,000"]),
+        ([50, 100, 10_000], ["100", "1,000", "10,000"]),
+    ],
+)
+def test_the_axis_names_two_budgets_at_least(budgets: list[int], labels: list[str]) -> None:
+    fig, ax = plt.subplots()
+    figures.plot_mse(ax, {"SPEED": (budgets, np.ones(len(budgets)), np.zeros(len(budgets)))})
+    fig.canvas.draw()
+    low, high = ax.get_xlim()
+    shown = [tick for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+    assert [tick.label1.get_text() for tick in shown] == labels
+    assert not any(label.get_text() for label in ax.xaxis.get_minorticklabels())
+
+
 def test_a_linear_scale_draws_negative_numbers() -> None:
     _, ax = plt.subplots()
     figures.plot_mse(ax, {"SPEED": ([1, 2], [1.0, -1.0], [0.1, 0.1])}, yscale="linear")

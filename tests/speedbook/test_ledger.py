@@ -93,6 +93,12 @@ def test_a_row_is_derived():
     }
 
 
+def test_a_row_has_the_number_of_runs_where_the_record_says_it():
+    page = claim_page(entry(replications=240, runs=6))
+    row = derive_ledger(Registry(claims=(claim(),)), {PAGE: page})["claims"]["prop-1"]
+    assert (row["replications"], row["runs"]) == (240, 6)
+
+
 def test_an_untestable_claim_needs_no_record():
     open_claim = claim(id="open", kind="untestable", rule=None)
     registry = Registry(claims=(claim(), open_claim))

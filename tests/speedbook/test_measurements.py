@@ -167,6 +167,31 @@ def test_dependent_features_and_few_rows_are_told(tmp_path: Path) -> None:
             {"missing": "drop"},
             r"no row is complete; missing by column: b \(3\); .*leave_out",
         ),
+        ("a,b,y\n", {}, r"my table\.csv: has no rows below the header"),
+        ("a,b,y\n\n , ,\n", {}, r"has no rows below the header"),
+        ("a,b,y\n1,2,3\n", {}, r"1 complete row is too few for 2 features; more"),
+        ("a,y\n1,5\n", {}, r"1 complete row is too few for 1 feature; more"),
+        (GOOD + "1\n", {}, r"line 5: has 1 entry, but the first line names 3"),
+        (
+            GOOD,
+            {"separator": "semicolon"},
+            r"the first line has no semicolon; did you mean 'comma' as separator",
+        ),
+        (
+            "a;b;y\n1,5;2,5;1\n",
+            {"separator": "comma"},
+            r"the first line has no comma; did you mean 'semicolon' as separator",
+        ),
+        (
+            GOOD.replace(",", "\t"),
+            {"separator": "comma"},
+            r"the first line has no comma; did you mean 'tab' as separator",
+        ),
+        (
+            "a,b;c,y\n1,2;3,4\n",
+            {},
+            r"has no column 'y'; there are a,b, c,y; did you mean 'comma' as separator",
+        ),
         ("a\n1\n", {"target": "a"}, r"two columns or more"),
         ("a,b\n1,2\n2,3\n", {}, r"has no column 'y'; there are a, b"),
         (GOOD, {"target": "yy"}, r"has no column 'yy'; did you mean 'y'\?"),
@@ -208,6 +233,15 @@ def test_what_is_doubtful_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         read(tmp_path, text, **choices)
+
+
+def test_one_of_a_kind_is_told_in_the_singular(tmp_path: Path) -> None:
+    one = read(tmp_path, "a,y,\n1,2,\n\n2,,\n3,5,\n4,1,\n", missing="drop")
+    assert one.notes[1:4] == (
+        "1 blank line was skipped.",
+        "1 column without name and entries was skipped.",
+        "1 of 4 rows was dropped; missing: y (1).",
+    )
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -95,3 +98,11 @@ def test_ratios_are_in_units_of_the_oracle_loss() -> None:
     assert width == pytest.approx(
         1.96 * found.standard_error[1, 1] / found.oracle_loss[1], abs=6e-4
     )
+
+
+def test_a_wide_interval_of_a_ratio_tells_its_ends_and_stays_above_zero() -> None:
+    found = mse_curve(BALL.bandit, BALL.policy, [OnPolicy()], [100], 50, seed=1)
+    loose = replace(found, standard_error=0.6 * found.mse)
+    mean, low, high = map(float, re.findall(r"[\d.]+", ratio_table(loose).iloc[0, 0]))
+    assert 0 < low < mean < high
+    assert high / mean == pytest.approx(np.exp(1.96 * 0.6), rel=0.05)

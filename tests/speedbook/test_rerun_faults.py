@@ -188,7 +188,8 @@ def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, kill
     pids = book.root / "pids"
     book.cells(
         "print('before')",
-        "import os, time; open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\n')\n"
+        "import os, time; open(os.environ['SPEEDLIB_PROGRESS_FILE'], 'w').write('1/2')\n"
+        "open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\n')\n"
         "time.sleep(99)",
     )
     process = start(book.root, "fig")
@@ -207,6 +208,7 @@ def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, kill
         kept = failed(book.root, "-interrupted")
         assert f"Interrupted: as far as it came: {kept}." in said.replace("\n", "")
         assert "before" in kept.joinpath("fig.ipynb").read_text()
+        assert not list(kept.rglob(".*"))
     else:
         hidden = failed(book.root, "-unfinished")
         assert hidden.name.startswith(".")

@@ -16,11 +16,12 @@ import speedbook.rerun
 from speedbook.cli import app
 from speedbook.manifest import Manifest
 from speedbook.notebooks import notebook_parameters, read_notebook
-from speedbook.parameters import read_parameters
+from speedbook.parameters import Parameter, read_parameters
 from speedbook.shelf import find_notebook, notebook_names, shelf_parameters
 from speedbook.values import (
     PAPER,
     as_argument,
+    as_shown,
     paper_values,
     read_assignments,
     read_file,
@@ -41,6 +42,7 @@ names: list[str] = ["a"]  # names
 """
 PARAMETERS, PROBLEMS = read_parameters(CELL)
 assert not PROBLEMS
+NAMES = Parameter("names", "list[str]", [], "names", or_empty=True)
 KNOWN = {parameter.name: parameter for parameter in PARAMETERS}
 
 
@@ -130,6 +132,17 @@ def test_every_good_value_survives_the_command_line(share, rounds):
     assert one("share", as_argument(share)) == share
     assert one("rounds", as_argument(rounds)) == rounds
     assert one("rounds", json.dumps(rounds)) == rounds
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+def test_every_list_of_texts_survives_the_command_line(names):
+    names = [name.strip() for name in names]
+    assert as_argument(names)
+    assert read_values([NAMES], [("names", as_argument(names))]) == {"names": names}
+
+
+def test_nothing_is_shown_as_nothing():
+    assert (as_argument([]), as_shown([]), as_shown("")) == ("[]", "[]", "(empty)")
 
 
 @pytest.mark.parametrize(
