@@ -47,8 +47,7 @@ def test_every_column_stands_below_its_head(visit: Any, html: Path) -> None:
         assert all(head == value for head, value in sides), name
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
 def test_a_frame_shows_that_it_holds_more_and_keeps_the_names(
     width: int, scheme: str, visit: Any, html: Path
 ) -> None:
