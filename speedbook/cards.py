@@ -29,9 +29,21 @@ def rounded(number: float, width: float = 0.0) -> str:
 
 
 def rounded_record(entry: dict[str, Any]) -> tuple[str, str]:
-    """Return estimate and interval of a record as text; the interval of an exact one is empty."""
+    """Return estimate and interval of a record as text; the interval of an exact one is empty.
+
+    Where the ends of an interval are positive and more than a factor of ten apart, its width says
+    nothing about the lower ones of the three numbers: each gets two digits of its own.
+
+    Examples
+    --------
+    >>> rounded_record({"estimate": 0.4764, "interval": [1.7e-5, 13520.6]})
+    ('0.48', '[1.7e-05, 13521]')
+    """
     low, high = entry["interval"]
     width = high - low
+    if 0 < low < high / 10:
+        estimate, *ends = (rounded(each, abs(each)) for each in (entry["estimate"], low, high))
+        return estimate, f"[{', '.join(ends)}]"
     estimate = rounded(entry["estimate"], width)
     return estimate, f"[{rounded(low, width)}, {rounded(high, width)}]" if width else ""
 

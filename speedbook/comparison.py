@@ -166,7 +166,14 @@ def with_ends(mean: float, low: float, high: float) -> str:
     ('2.12 [2.09, 2.16]', '212 [97, 465]', '1.000 [1.000, 1.000]')
     >>> with_ends(1.5, 0.4, 5.6)
     '1.5 [0.4, 5.6]'
+
+    An interval of more than a factor of a thousand does not determine anything.
+
+    >>> with_ends(0.79, 1e-4, 9.1e13)
+    '0.79, not determined'
     """
+    if high > 1000 * low:
+        return f"{mean:.2g}, not determined"
     decimals = _decimals(min(mean - low, low))
     return f"{mean:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 

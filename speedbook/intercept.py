@@ -111,7 +111,7 @@ def intercept_note(
         )
     if intercept:
         off = ", beside the means that were taken off" if centred else ""
-        return f"The model has an intercept; its estimate is {theta[-1]:.4g}{off}."
+        return f"The model has an intercept; its estimate is {theta[-1]:.6g}{off}."
     if centred:
         return (
             "The model has no intercept, since the means were taken off features and target. The "
