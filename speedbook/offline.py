@@ -38,6 +38,7 @@ def page_html(
     facts: Sequence[str],
     macros: Mapping[str, Any],
     works: Mapping[str, str],
+    failure: str = "",
 ) -> str:
     """Write the page.
 
@@ -57,12 +58,14 @@ def page_html(
         TeX macros of the book.
     works : mapping
         Authors and year of a work by the key that cites it.
+    failure : str
+        Why the run stopped before its end, if it did.
     """
     prose, shown = prose_renderer(claims, works), output_renderer()
     cells = "\n".join(_cell(cell, prose, shown) for cell in notebook.cells)
     # Below the title stands what is special about this run.
     head, title_end, text = cells.partition("</h1>")
-    body = f"{head}{title_end}\n{_box(parameters, values, facts)}{text}"
+    body = f"{head}{title_end}\n{_box(parameters, values, facts, failure)}{text}"
     mathjax = {"tex": {"macros": dict(macros)}, "options": {"enableMenu": False}}
     title = next(iter(notebook.cells[0].source.strip().splitlines()), "").lstrip("# ")
     return (
@@ -96,15 +99,33 @@ def tex_macros(root: Path) -> dict[str, Any]:
     return dict(config or {})
 
 
-def _box(parameters: Sequence[Parameter], values: Mapping[str, Value], facts: Sequence[str]) -> str:
+def _box(
+    parameters: Sequence[Parameter],
+    values: Mapping[str, Value],
+    facts: Sequence[str],
+    failure: str,
+) -> str:
     rows = "\n".join(_row(parameter, values[parameter.name]) for parameter in parameters)
     lines = "\n".join(f"<p>{escape(fact)}</p>" for fact in facts)
     count = counted(len(parameters), "parameter")
-    note = _note([p for p in parameters if values[p.name] != p.default], values)
+    note = _failure_note(failure) + _note(
+        [p for p in parameters if values[p.name] != p.default], values
+    )
     return (
         f'<section class="run">\n{lines}\n{note}<details>\n<summary>{count}</summary>\n<table>\n'
         "<thead><tr><th>Parameter</th><th>Value</th><th>Meaning</th></tr></thead>\n"
         f"<tbody>\n{rows}\n</tbody>\n</table>\n</details>\n</section>"
+    )
+
+
+def _failure_note(failure: str) -> str:
+    """Say at the top that a run stopped, and what is missing for it."""
+    if not failure:
+        return ""
+    return (
+        '<div class="note" role="note">\n<p><strong>This run stopped before its end</strong>, and '
+        "what comes after that cell was not computed: there are no figures, tables, verdicts or "
+        f"numbers of it.</p>\n<pre>{escape(failure)}</pre>\n</div>\n"
     )
 
 
@@ -122,7 +143,8 @@ def _note(changed: Sequence[Parameter], values: Mapping[str, Value]) -> str:
         f"<ul>\n{listed}\n</ul>\n"
         "<p><strong>The text, and the descriptions of figures, were written for the defaults"
         "</strong> and may not hold here. Figures, tables, verdict cards, and the numbers that the "
-        "text takes from a card are of this run.</p>\n</div>\n"
+        "text takes from a card are of this run; of other pages' claims, they are the book's.</p>\n"
+        "</div>\n"
     )
 
 

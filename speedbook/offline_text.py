@@ -8,6 +8,7 @@ beside this one.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -35,6 +36,8 @@ BIBLIOGRAPHY = "book/references.bib"
 DIRECTIVE = re.compile(r"\{([\w:+-]+)\}\s*(.*)")
 #: What Sphinx takes for a title with a target: ``the loss <speedlib.designs.pe_loss>``.
 TITLED = re.compile(r"(?P<title>.+?)\s*<(?P<target>[^<>]+)>", re.DOTALL)
+#: A link that takes its words from where it leads to.
+EMPTY_LINK = re.compile(r"\[\]\((?P<page>[^)#\s]+)\)")
 #: Roles that lead to another place of the book.
 LEADING = frozenset({"any", "doc", "download", "eq", "numref", "ref", "term"})
 
@@ -106,11 +109,11 @@ def _role(markdown: MarkdownIt, claims: Claims, works: Mapping[str, str], token:
         try:
             return escape(lookup({key: dict(row) for key, row in claims.items()}, text))
         except ValueError:
-            return f"<em>(not recorded: {escape(text)})</em>"
+            return f"<em>(not computed in this run: {escape(text)})</em>"
     if name == "claim-badge":
         if "verdict" in claims.get(text, {}):
             return badge_html(Verdict(claims[text]["verdict"]))
-        return f"<em>(no verdict: {escape(text)})</em>"
+        return f"<em>(no verdict in this run: {escape(text)})</em>"
     if name == "quoted":
         return str(markdown.renderInline(text))
     if name == "math":
@@ -176,6 +179,41 @@ def _fence(markdown: MarkdownIt, token: Token) -> str:
         f'<details open class="box">\n<summary>{title}</summary>\n'
         f"{markdown.render(''.join(body))}</details>"
     )
+
+
+def with_titles(text: str, folder: Path) -> str:
+    """Give links without words, ``[](page.ipynb)``, the title of the page that they lead to.
+
+    Parameters
+    ----------
+    text : str
+        Markdown.
+    folder : Path
+        Where the text is, and targets start from. A target that is no page stays as it is.
+    """
+
+    def titled(match: re.Match[str]) -> str:
+        title = next(filter(None, map(_heading, _pages(folder / match["page"]))), "")
+        return f"[{title}]({match['page']})" if title else match[0]
+
+    return EMPTY_LINK.sub(titled, text)
+
+
+def _pages(target: Path) -> Iterator[Path]:
+    """Return the files that a link may mean, which need not say its kind."""
+    for suffix in ("", ".ipynb", ".md"):
+        path = target.with_name(target.name + suffix)
+        if path.suffix in (".ipynb", ".md") and path.is_file():
+            yield path
+
+
+def _heading(page: Path) -> str:
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    found = re.search(r"^# +(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else ""
 
 
 def _unlink_neighbours(state: Any) -> None:

@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +27,7 @@ from speedbook.ledger import LEDGER
 from speedbook.manifest import MANIFEST, Manifest, Setting, code_digest, read_environment
 from speedbook.notebooks import MESSAGE, normalise, read_notebook, serialise
 from speedbook.offline import page_html, tex_macros
-from speedbook.offline_text import cited_works
+from speedbook.offline_text import cited_works, with_titles
 from speedbook.pages import duration
 from speedbook.parameters import Parameter, Value
 from speedbook.paths import write_atomically
@@ -284,17 +285,25 @@ def _write_results(folder: Path, results: Results, tables: Mapping[str, str]) ->
 
 def _page(request: Request, executed: NotebookNode, manifest: Manifest, registry: Registry) -> str:
     titles = {claim.id: {"title": claim.title} for claim in registry.claims}
-    claims = {**titles, **committed_rows(request.root)}
+    # What this notebook is to compute, and a run that failed has not, may not come from the book.
+    own = {claim.id for claim in registry.claims if claim.notebook == request.name}
+    rows = committed_rows(request.root)
+    claims = titles | {name: row for name, row in rows.items() if name not in own}
     records = manifest.results.records
-    claims |= {name: {**claims.get(name, {}), **record} for name, record in records.items()}
+    claims |= {name: {**rows.get(name, {}), **record} for name, record in records.items()}
+    shown, place = deepcopy(executed), (request.root / request.name).parent
+    for cell in shown.cells:
+        if cell.cell_type == "markdown":
+            cell.source = with_titles(cell.source, place)
     return page_html(
-        executed,
+        shown,
         request.parameters,
         request.values,
         claims,
         facts(request, manifest),
         tex_macros(request.root),
         cited_works(request.root),
+        manifest.failure,
     )
 
 

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from speedbook.notebooks import read_notebook
 from speedbook.offline import page_html
-from speedbook.offline_text import cited_works, output_renderer, prose_renderer
+from speedbook.offline_text import cited_works, output_renderer, prose_renderer, with_titles
 from speedbook.parameters import Parameter, Value
 from speedbook.shelf import notebook_names
 
@@ -97,9 +97,9 @@ WORKS = {"elfving1952": "Elfving, 1952", "whittle1958": "Whittle, 1958"}
         ("{math}`a<b`", r"\(a<b\)"),
         ("{sup}`2`", "2"),
         ("{ledger}`prop-1.estimate`", "1.5"),
-        ("{ledger}`prop-2.estimate`", "(not recorded: prop-2.estimate)"),
+        ("{ledger}`prop-2.estimate`", "(not computed in this run: prop-2.estimate)"),
         ("{claim-badge}`prop-1`", "✓ supported"),
-        ("{claim-badge}`prop-2`", "(no verdict: prop-2)"),
+        ("{claim-badge}`prop-2`", "(no verdict in this run: prop-2)"),
         ("{quoted}`0.35`", "0.35"),
     ],
 )
@@ -122,6 +122,21 @@ def test_no_role_of_our_notebooks_is_left_as_it_is_written():
                     if match[1].startswith("cite"):
                         assert set(match[2].split(",")) <= set(works), name
     assert {"class", "func", "cite", "ledger", "claim-badge", "quoted"} <= roles
+
+
+def test_a_link_without_words_has_the_title_of_its_page(tmp_path):
+    linked = 0
+    for name in notebook_names(ROOT):
+        for cell in read_notebook(ROOT / name).cells:
+            if cell.cell_type == "markdown":
+                linked += cell.source.count("[](")
+                assert "[](" not in with_titles(cell.source, (ROOT / name).parent), name
+    assert linked > 10
+    tmp_path.joinpath("b.md").write_text("(mark)=\n# About *b*\n\n# Not this\n")
+    for link in ("[](b.md)", "[](b)"):
+        assert with_titles(link, tmp_path).startswith("[About *b*](b")
+    for other in ("[](https://example.org)", "[](c.ipynb)", "[own words](b.md)"):
+        assert with_titles(other, tmp_path) == other
 
 
 def test_works_are_cited_by_authors_and_year(tmp_path):

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_markdown_cell
 from rich.console import Console
 
 import speedbook.runs
@@ -22,7 +23,7 @@ from speedbook.notebooks import code_cells, read_notebook
 from speedbook.progress import Reporter
 from speedlib.simulation import PROGRESS_FILE
 
-from .helpers import FIG, ROOT, alive, wait_until
+from .helpers import FIG, PROP, ROOT, alive, wait_until
 from .reruns import folders, rerun, start
 
 
@@ -54,6 +55,26 @@ def test_a_failing_cell_prints_error_and_place_and_keeps_the_partial_notebook(bo
     assert "RuntimeError: on purpose" in read_manifest(folder).failure
     assert "on purpose" in (folder / "fig.html").read_text()
     assert not list(folder.glob(".*"))
+
+
+def test_the_page_of_a_failed_run_shows_no_verdict_that_it_has_not_computed(book, tiny_notebook):
+    notebook = tiny_notebook(
+        "record_early = 1\nraise RuntimeError('too <soon>')",
+        "from speedbook import record\nrecord('prop-1', 1.0, seed=seed)",
+        parameters="seed: int = 7  # of the run [0 ..]",
+    )
+    prose = "It is {ledger}`prop-1.estimate`: {claim-badge}`prop-1`."
+    notebook.cells.append(new_markdown_cell(prose, id="prose"))
+    book.notebook(PROP, notebook)
+    row = {"verdict": "supported", "estimate": 1.25, "interval": [1.0, 1.5]}
+    book.write("book/ledger.json", json.dumps({"claims": {"prop-1": row}}))
+    rerun("prop-1", code=3)
+    (folder,) = folders(book.root, "prop-1")
+    page = (folder / "prop-1.html").read_text().partition("<body>")[2]
+    assert "1.25" not in page and "supported" not in page
+    assert "not computed in this run" in page and "no verdict in this run" in page
+    head = page[: page.index("<details>")]
+    assert "This run stopped before its end" in head and "too &lt;soon&gt;" in head
 
 
 def test_a_hanging_cell_is_stopped(book):
