@@ -138,8 +138,10 @@ def _prepare_worker(environment: dict[str, str]) -> None:
     # A handler instead of SIG_IGN, which the kernels would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    logging.getLogger("papermill").addHandler(logging.NullHandler())
-    logging.getLogger("papermill").propagate = False
+    # What fails is told as a result; what an end interrupts in the middle is no news.
+    for logger in map(logging.getLogger, ("papermill", "asyncio")):
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
     import papermill  # noqa: F401 (slow: once a worker, and not on a notebook's clock)
 
     parent = multiprocessing.parent_process()
