@@ -91,4 +91,4 @@ def test_the_note_says_what_is_so() -> None:
     full = np.column_stack([X, np.ones(len(X))])
     theta = np.linalg.lstsq(full, y + 50, rcond=None)[0]
     said = intercept_note(X, y + 50, theta, intercept=True, centred=False)
-    assert said == f"The model has an intercept; its estimate is {theta[-1]:.4g}."
+    assert said == f"The model has an intercept; its estimate is {theta[-1]:.6g}."
