@@ -1,17 +1,11 @@
-"""The press: refresh, staging and pressing of a tiny book.
-
-Most tests put a quick stand-in in the place of the kernels; those of real kernels and of Jupyter
-Book share one book that was built once.
-"""
+"""What a build executes, refreshes and refuses, with a stand-in in the place of the kernels."""
 
 from __future__ import annotations
 
 import base64
 import json
 import os
-import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -28,9 +22,8 @@ from speedbook.execution import Finished
 from speedbook.ledger import ledger_text
 from speedbook.notebooks import code_cells, read_notebook, serialise, write_notebook
 
-from .helpers import FIG, PROP, ROOT, alive, edit, wait_until
-
-# Building, with a stand-in for the kernels
+from .builds import build
+from .helpers import FIG, PROP, ROOT, edit
 
 
 class Kernels:
@@ -73,12 +66,6 @@ def kernels(tiny_book, built_book, monkeypatch):
     monkeypatch.setattr(speedbook.build, "press", lambda *_: page)
     monkeypatch.chdir(tiny_book.root)
     return kernels
-
-
-def build(*arguments, code=0):
-    result = CliRunner().invoke(app, ["build", *arguments])
-    assert result.exit_code == code, result.output
-    return " ".join(result.output.split())
 
 
 def states(book):
@@ -327,185 +314,3 @@ def test_help_loads_nothing_heavy():
     assert "Exit codes" in done.stdout
     heavy = {"numpy", "nbformat", "papermill", "pydantic", "yaml", "matplotlib", "sphinx"}
     assert not heavy & set(done.stderr.split())
-
-
-# The whole path, with kernels and Jupyter Book
-
-
-def run_cli(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    return subprocess.Popen(
-        [sys.executable, "-m", "speedbook", "build", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        # A process group of its own, to be interrupted as from a terminal.
-        start_new_session=True,
-    )
-
-
-@pytest.fixture(scope="module")
-def built_book(tmp_path_factory, make_tiny_book):
-    """A book built once; tests that change it copy it."""
-    book = make_tiny_book(tmp_path_factory.mktemp("built"))
-    before = book.snapshot()
-    process = run_cli(book.root)
-    output, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, output
-    assert book.snapshot() == before
-    assert "_build/html/index.html" in output
-    return book.root
-
-
-@pytest.fixture
-def copy_of_built(built_book, tmp_path):
-    copy = tmp_path / "copy of the book"
-    shutil.copytree(built_book, copy)
-    return copy
-
-
-def test_the_whole_path(built_book):
-    below = built_book / "_build"
-    assert not list(below.rglob("*.part"))
-    assert not (below / "running").exists()
-    row = json.loads((below / "ledger.json").read_text())["claims"]["prop-1"]
-    assert (row["estimate"], row["interval"], row["seed"]) == (1.001, [0.99, 1.01], 3)
-    pages = {
-        name: (below / "html" / f"{name}.html").read_text()
-        for name in (
-            "book/index",
-            "book/ledger",
-            "notebooks/claims/prop-1",
-            "notebooks/figures/fig",
-        )
-    }
-    badge = pages["book/index"].split("It is 1.001: ")[1].split("</p>")[0]
-    for part in ('"verdict verdict-supported"', 'href="ledger.html#claim-prop-1"', "✓ supported"):
-        assert part in badge
-    table = re.search(r'<table class="ledger-table.*?</table>', pages["book/ledger"], re.S)[0]
-    for part in (
-        'id="claim-prop-1"',
-        'href="../notebooks/claims/prop-1.html#card-prop-1"',
-        '<span class="verdict verdict-supported">✓ supported</span>',
-        ">[0.990, 1.010]<",
-        "equal to 1 ± 0.1",
-    ):
-        assert part in table
-    facts = re.search(r'<p class="ledger-build">.*?</p>', pages["book/ledger"], re.S)[0]
-    assert "at its defaults: no git; Python 3." in facts
-    assert re.search(r"seed 3, \d+ seconds?<", table)
-    assert 'class="claim-card verdict-supported"' in pages["notebooks/claims/prop-1"]
-    assert ">4\n" in pages["notebooks/figures/fig"]
-
-
-def test_a_page_begins_with_its_box_and_hides_the_parameters_cell(built_book):
-    html = built_book / "_build" / "html"
-    page = (html / "notebooks/claims/prop-1.html").read_text()
-    box = re.search(r'<div class="sb-front .*?</details>', page, re.S)[0]
-    text = " ".join(re.sub("<[^>]+>", " ", re.sub("</?span[^>]*>", "", box)).split())
-    for part in (
-        "You will see a number. You need nothing. Verdicts ✓ supported The tiny claim Time",
-        " to read; it ran in ",
-        ".venv/bin/speedbook rerun prop-1 -p seed=6",
-        "1 parameter: ",
-        "Parameter Default Meaning seed int 3 of the run at least 0",
-    ):
-        assert part in text
-    assert 'href="../../book/ledger.html#claim-prop-1"' in box
-    assert "# of the run [0 ..]" not in page
-    source = read_notebook(html / "_sources/notebooks/claims/prop-1.ipynb")
-    assert code_cells(source)[0].source == "seed: int = 3  # of the run [0 ..]"
-    assert source.cells[0].source.endswith("*You need* nothing.")
-
-
-def built_again(root, monkeypatch, code):
-    monkeypatch.chdir(root)
-    return build(code=code)
-
-
-def test_a_warning_fails_the_press_each_time_and_keeps_the_old_book(copy_of_built, monkeypatch):
-    old = (copy_of_built / "_build/html/book/index.html").read_text()
-    edit(copy_of_built / "book/index.md", "prop-1.estimate", "prop-1.estimat")
-    for _ in range(2):
-        said = built_again(copy_of_built, monkeypatch, 3)
-        assert "no 'estimat' in the ledger" in said
-        assert "index.md:3" in said
-        assert (copy_of_built / "_build/html/book/index.html").read_text() == old
-
-
-def test_pages_follow_the_ledger_and_an_unchanged_book_is_not_pressed(copy_of_built, monkeypatch):
-    monkeypatch.chdir(copy_of_built)
-    page = copy_of_built / "_build/html/book/index.html"
-    notebook = (copy_of_built / PROP).read_text()
-    edit(copy_of_built / PROP, "1.001", "1.203")
-    edit(copy_of_built / PROP, "(0.99, 1.01)", "(1.2, 1.21)")
-    build()
-    assert "It is 1.203" in page.read_text()
-    assert "✗ contradicted" in page.read_text()
-    # Sphinx knew nothing of the copied folder. Now it does, and could overlook the ledger.
-    (copy_of_built / PROP).write_text(notebook)
-    build()
-    assert "It is 1.001" in page.read_text()
-
-    def pressed(*_):
-        raise AssertionError("pressed again")
-
-    monkeypatch.setattr(speedbook.press, "_run", pressed)
-    build()
-
-
-def test_a_changed_style_is_on_every_page(copy_of_built, monkeypatch):
-    monkeypatch.chdir(copy_of_built)
-    page = copy_of_built / "_build/html/book/index.html"
-    links = []
-    # Sphinx knows nothing of the copied folder, and presses all of it the first time.
-    for old, new in (("black", "red"), ("red", "blue")):
-        edit(copy_of_built / "book/_static/style.css", old, new)
-        build()
-        assert new in (copy_of_built / "_build/html/_static/style.css").read_text()
-        links += re.findall(r"style\.css\?[^\s\"]+", page.read_text())
-    assert len(set(links)) == 2, "a reader's browser would keep the old style"
-
-
-def test_a_raising_notebook_names_itself_and_keeps_what_it_did(copy_of_built, monkeypatch):
-    edit(copy_of_built / FIG, "print(x + 1)", "y = x; raise RuntimeError('on purpose')")
-    said = built_again(copy_of_built, monkeypatch, 3)
-    assert f"{FIG}: cell 3 (y = x; raise RuntimeError('on purpose'))" in said
-    assert "RuntimeError: on purpose" in said
-    assert f"1 of 2 notebooks failed: {FIG}" in said
-    partial = copy_of_built / "_build" / "failed" / FIG
-    assert "on purpose" in partial.read_text()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize(
-    ("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
-)
-def test_an_interrupt_stops_kernels_and_leaves_nothing_half_written(copy_of_built, kill, code):
-    hang = "import os, time; open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\\\n'); "
-    edit(copy_of_built / FIG, "print(x + 1)", hang + "time.sleep(99 + x)")
-    # The other notebook ends soon, and leaves an idle worker.
-    edit(copy_of_built / PROP, "1.001", "1.002")
-    committed = {p: p.read_bytes() for p in copy_of_built.glob("[bn]*/**/*") if p.is_file()}
-    pids = copy_of_built / "pids"
-    process = run_cli(copy_of_built)
-    assert wait_until(lambda: pids.is_file() and pids.read_text().endswith("\n"), 120)
-    assert wait_until(
-        lambda: len(list((copy_of_built / "_build/cache" / PROP).iterdir())) == 2, 120
-    )
-    kernel, worker = map(int, pids.read_text().split())
-    assert alive(kernel) and alive(worker)
-    if kill == signal.SIGINT:
-        os.killpg(process.pid, kill)
-    else:  # only the program itself
-        process.send_signal(kill)
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == code
-    assert wait_until(lambda: not alive(kernel) and not alive(worker), 15)
-    assert not list(copy_of_built.rglob("*.part"))
-    assert {path: path.read_bytes() for path in committed} == committed
-    if code == 130:
-        assert "Traceback" not in output
-        assert not (copy_of_built / "_build" / "running").exists()
