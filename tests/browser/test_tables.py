@@ -40,21 +40,16 @@ def pages_with_tables(html: Path) -> list[str]:
     ]
 
 
-def test_every_column_stands_below_its_head(visit: Any, html: Path) -> None:
-    window = visit()
-    for name in pages_with_tables(html):
-        sides = window.open(name).evaluate(SIDES)
-        assert all(head == value for head, value in sides), name
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
-def test_a_frame_shows_that_it_holds_more_and_keeps_the_names(
+def test_columns_stand_below_their_heads_and_a_frame_shows_that_it_holds_more(
     width: int, scheme: str, visit: Any, html: Path
 ) -> None:
     window = visit(viewport={"width": width, "height": 900}, color_scheme=scheme)
     wide = 0
     for name in pages_with_tables(html):
-        for frame in window.open(name).query_selector_all(FRAMES):
+        page = window.open(name)
+        assert all(head == value for head, value in page.evaluate(SIDES)), name
+        for frame in page.query_selector_all(FRAMES):
             found = frame.evaluate(SCROLLED)
             assert found["shadows"] == 4, name
             assert found["attached"] == "local, local, scroll, scroll"
