@@ -12,6 +12,7 @@ import json
 import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -89,6 +90,7 @@ def dependencies(root: Path, claim: Claim, notebook: NotebookNode) -> dict[str, 
     }
 
 
+@cache
 def without_remarks(source: str) -> str:
     r"""Return Python source without comments, docstrings and blank lines.
 
@@ -96,6 +98,10 @@ def without_remarks(source: str) -> str:
     --------
     >>> without_remarks('def f():\n    "Halve."\n\n    return 0.5  # not "# 2"\n')
     'def f():\n    return 0.5'
+
+    Notes
+    -----
+    Remembered: a ledger asks for the same files once for each of its claims.
     """
     remarks = {
         line

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
-from scipy.stats import rankdata
 
 from speedbook.datasets import info, load
 from speedbook.datasets.files import expected_sha256, read_embedded
@@ -115,7 +114,7 @@ def make_moments(table: pd.DataFrame) -> dict[str, Any]:
     """
     chosen = samples(table)
     values = chosen.to_numpy()
-    scores = ndtri((rankdata(values, axis=0) - 0.5) / len(values))
+    scores = ndtri((chosen.rank().to_numpy() - 0.5) / len(values))
     fits = {
         "/".join(choice): _fitted(chosen, *choice)
         for choice in product(WEATHER, TARGETS, PREPARATIONS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from speedlib import Environment, LinearBandit, Strategy, mse_curve
 from speedlib.checks import check_count
@@ -354,4 +354,4 @@ def _geometric(ratios: Floats, level: float, reference: str) -> Ratio:
 
 
 def _quantile(runs: int, level: float) -> float:
-    return float(t.ppf((1 + level) / 2, runs - 1))
+    return float(stdtrit(runs - 1, (1 + level) / 2))

@@ -333,6 +333,8 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     if len(png) > MAX_PNG_BYTES:
         raise ValueError(f"fig: {name!r} takes {len(png)} bytes as PNG; draw fewer or rasterise")
     if folder := os.environ.get("SPEEDBOOK_FIGURES_DIR"):
+        # Everything has its place; to lay it out once more would cost more than the drawing.
+        fig.set_layout_engine("none")
         _write_files(fig, Path(folder) / name, png)
     digest = data_digest(plotted_data(fig) if data is None else data)
     plt.close(fig)

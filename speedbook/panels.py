@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from speedbook.comparison import with_ends
 from speedbook.figures import plot_mse
@@ -79,7 +79,7 @@ def smallest_advantage(
     others = np.stack([[part[counted] for part in curves.of(name)] for name in over])
     ratios = others[:, 0] / mean
     spread = np.hypot(others[:, 1] / others[:, 0], error / mean)
-    width = norm.isf((1 - level) / 2 / ratios.size) * spread
+    width = -ndtri((1 - level) / 2 / ratios.size) * spread
     low, high = (ratios * np.exp(-width)).min(), (ratios * np.exp(width)).min()
     worst, at = np.unravel_index(ratios.argmin(), ratios.shape)
     rounds = int(curves.rounds[counted[at]])
@@ -106,7 +106,7 @@ def ratio_table(curves: MSECurves, level: float = 0.95) -> pd.DataFrame:
     An interval wider than half of its ratio is that of the ratio's logarithm and tells its ends: it
     would be lopsided, and may not go below zero.
     """
-    z = norm.isf((1 - level) / 2)
+    z = -ndtri((1 - level) / 2)
 
     def cell(mean: float, half: float) -> str:
         if half <= mean / 4:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from speedbook.theory.concentration import limit_covariance
 from speedlib.checks import Floats, check_direction, check_features, check_variances
@@ -95,7 +95,7 @@ class Rival(NamedTuple):
 
         .. math:: \bigl((S+D)^2 - S^2\bigr)\,\Phi\bigl(-D\sqrt\Gamma/\tau\bigr)
         """
-        chance = norm.cdf(-self.gap * np.sqrt(np.asarray(length)) / self.spread)
+        chance = ndtr(-self.gap * np.sqrt(np.asarray(length)) / self.spread)
         return np.asarray(((self.best + self.gap) ** 2 - self.best**2) * chance)
 
 
@@ -129,7 +129,7 @@ def worst_tie() -> tuple[float, float]:
     >>> [round(number, 4) for number in worst_tie()]
     [0.7518, 0.17]
     """
-    found = minimize_scalar(lambda t: -t * norm.cdf(-t), bounds=(0, 3), method="bounded")
+    found = minimize_scalar(lambda t: -t * ndtr(-t), bounds=(0, 3), method="bounded")
     return float(found.x), float(-found.fun)
 
 
