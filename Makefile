@@ -58,7 +58,7 @@ clean:  ## remove what was built (the environment in .venv stays)
 .venv/lock.stamp: requirements.txt
 	@python=$$(sh tools/find-python "$(PYTHON)") && "$$python" -m venv --clear .venv
 	@echo "Installing the packages of requirements.txt into .venv: some minutes, once."
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt \
+	@sh tools/install-lock $(PY) \
 	  || { echo "make: the packages could not be installed (pip says why above); is a package index reachable?" >&2; exit 1; }
 	@touch $@
 
