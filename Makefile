@@ -19,7 +19,7 @@ book: $(READY)  ## execute the notebooks and build the book in _build/html
 	@$(PY) -m speedbook build
 
 test: $(READY)  ## run the tests, and every notebook against its committed outputs
-	@$(PY) -m pytest -n 2 --dist loadscope --nbval
+	@$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval
 
 check: $(READY)  ## ruff and mypy, then make test
 	@$(PY) -m ruff check .

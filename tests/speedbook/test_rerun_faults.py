@@ -218,7 +218,7 @@ def test_a_read_only_folder_is_named_before_anything_runs(book, monkeypatch):
 @pytest.mark.parametrize(
     ("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
 )
-def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, kill, code):
+def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, no_kernels, kill, code):
     pids = book.root / "pids"
     book.cells(
         "print('before')",
@@ -226,6 +226,7 @@ def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, kill
         "open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\n')\n"
         "time.sleep(99)",
     )
+    # This one, in a process of its own, has kernels.
     process = start(book.root, "fig")
     assert wait_until(lambda: pids.is_file() and pids.read_text().endswith("\n"), 120)
     kernel, worker = map(int, pids.read_text().split())
