@@ -19,7 +19,7 @@ book: $(READY)  ## execute the notebooks and build the book in _build/html
 	@$(PY) -m speedbook build
 
 test: $(READY)  ## run the tests, and every notebook against its committed outputs
-	@$(PY) -m pytest -n 2 --dist loadscope --nbval
+	@$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval
 
 check: $(READY)  ## ruff and mypy, then make test
 	@$(PY) -m ruff check .
@@ -58,7 +58,7 @@ clean:  ## remove what was built (the environment in .venv stays)
 .venv/lock.stamp: requirements.txt
 	@python=$$(sh tools/find-python "$(PYTHON)") && "$$python" -m venv --clear .venv
 	@echo "Installing the packages of requirements.txt into .venv: some minutes, once."
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt \
+	@sh tools/install-lock $(PY) \
 	  || { echo "make: the packages could not be installed (pip says why above); is a package index reachable?" >&2; exit 1; }
 	@touch $@
 

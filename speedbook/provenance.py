@@ -73,7 +73,9 @@ def _git(root: Path, *arguments: str) -> str | None:
 
 def installed_versions() -> dict[str, str]:
     """Return the version of every distribution that is installed, by its name."""
-    return {found.metadata["Name"].lower(): found.version for found in distributions()}
+    # Each access to the metadata reads the file again.
+    known = [found.metadata for found in distributions()]
+    return {about["Name"].lower(): about["Version"] for about in known}
 
 
 def data_digests(root: Path) -> dict[str, str]:

@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PAGES = ("README.md", "CONTRIBUTING.md", "data/LICENCES.md")
+TOOLS = ("tools/find-python", "tools/install-lock")
 
 needs_shell = pytest.mark.skipif(shutil.which("sh") is None, reason="there is no sh")
 
@@ -78,7 +79,7 @@ def test_the_lock_satisfies_pyproject() -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "Makefile", ".ci/run", "tools/find-python"])
+@pytest.mark.parametrize("name", ["pyproject.toml", "Makefile", ".ci/run", *TOOLS])
 def test_installation_names_no_server(name: str) -> None:
     assert "://" not in read(name)
 
@@ -262,3 +263,69 @@ def test_make_says_in_one_line_which_python_is_missing(
     assert len(found.stderr.splitlines()) == 1
     assert complaint in found.stderr
     assert str(python) in found.stderr
+
+
+INSTALLER = """#!/bin/sh
+echo "$*" >> "$LOG"
+case "$*" in
+    "-m pip config list") echo "$CONFIG";;
+    *" -r /dev/stdin") cat >> "$LOG"; exit "$NO_NETWORK";;
+    "-m uv "*) exit "$UV_FAILS";;
+esac
+"""
+
+
+def install_lock(folder: Path, **settings: str) -> tuple[int, list[str]]:
+    """Run the script with a stand-in for Python, and return what that was asked to do."""
+    python, log = folder / "my python", folder / "log"
+    python.write_text(INSTALLER)
+    python.chmod(0o755)
+    done = subprocess.run(
+        ["sh", str(ROOT / "tools" / "install-lock"), str(python)],
+        cwd=ROOT,
+        env={"PATH": os.defpath, "LOG": str(log), "CONFIG": "", "NO_NETWORK": "0", "UV_FAILS": "0"}
+        | settings,
+        check=False,
+    )
+    asked = log.read_text().splitlines()
+    # Whatever installs, checks the hashes.
+    assert all("--require-hashes" in line for line in asked if " install " in line)
+    return done.returncode, asked
+
+
+@needs_shell
+@pytest.mark.parametrize("config", ["", "global.extra-index-url='one more'"])
+def test_make_installs_with_the_locked_uv(tmp_path: Path, config: str) -> None:
+    code, (_, first, *stanza, last) = install_lock(tmp_path, CONFIG=config)
+    assert code == 0
+    assert first.startswith("-m pip install ") and first.endswith(" -r /dev/stdin")
+    assert "\n".join(stanza) in read("requirements.txt")
+    assert re.fullmatch(r"uv==\S+ \\( *--hash=sha256:[0-9a-f]{64} \\?)+", "".join(stanza) + " ")
+    assert last.startswith("-m uv pip install ") and last.endswith(" -r requirements.txt")
+    # What has not been compiled is slow to import, each time.
+    assert f"--python {tmp_path / 'my python'} " in last and "--compile-bytecode" in last
+
+
+@needs_shell
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"UV_FAILS": "1"},
+        {"CONFIG": "global.index-url='a mirror'"},
+        {"CONFIG": ":env:.no-index='1'"},
+    ],
+)
+def test_make_installs_with_pip_where_uv_fails_or_would_ask_another_index(
+    tmp_path: Path, settings: dict[str, str]
+) -> None:
+    code, asked = install_lock(tmp_path, **settings)
+    assert code == 0
+    assert asked[-1].startswith("-m pip install ") and asked[-1].endswith(" -r requirements.txt")
+    assert any(line.startswith("-m uv ") for line in asked) == ("UV_FAILS" in settings)
+
+
+@needs_shell
+def test_without_an_index_installation_fails_at_once(tmp_path: Path) -> None:
+    code, asked = install_lock(tmp_path, NO_NETWORK="1")
+    assert code == 1
+    assert sum(" install " in line for line in asked) == 1

@@ -14,8 +14,6 @@ import yaml
 
 from speedbook.notebooks import KERNELSPEC, LANGUAGE
 
-from .builds import run_cli
-
 TITLE = "# A page\n\n*You will see* a number. *You need* nothing."
 PARAMETERS = "x: int = 3  # a number [1 .. 9]"
 CONFIG = {
@@ -116,19 +114,6 @@ def make_tiny_book() -> Callable[[Path], TinyBook]:
 @pytest.fixture
 def tiny_book(tmp_path: Path) -> TinyBook:
     return make(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def built_book(tmp_path_factory, make_tiny_book):
-    """A book built once; tests that change it copy it."""
-    book = make_tiny_book(tmp_path_factory.mktemp("built"))
-    before = book.snapshot()
-    process = run_cli(book.root)
-    output, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, output
-    assert book.snapshot() == before
-    assert "_build/html/index.html" in output
-    return book.root
 
 
 @pytest.fixture(scope="session")

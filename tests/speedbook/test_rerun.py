@@ -75,6 +75,7 @@ def test_the_folder_holds_all_of_it(rich_run):
         "id,verdict,estimate,low,high,replications,seed\nprop-1,contradicted,2.0,2.0,2.0,,7\n"
     )
     assert f"All of it is in {folder}" in said
+    assert "\x1b" not in said
     assert folder.joinpath("prop-1.html").as_uri() in said
 
 

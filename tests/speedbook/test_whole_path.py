@@ -17,6 +17,19 @@ from .builds import build, run_cli
 from .helpers import FIG, PROP, alive, edit, wait_until
 
 
+@pytest.fixture(scope="module")
+def built_book(tmp_path_factory, make_tiny_book):
+    """A book built once; tests that change it copy it."""
+    book = make_tiny_book(tmp_path_factory.mktemp("built"))
+    before = book.snapshot()
+    process = run_cli(book.root)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+    assert book.snapshot() == before
+    assert "_build/html/index.html" in output
+    return book.root
+
+
 @pytest.fixture
 def copy_of_built(built_book, tmp_path):
     copy = tmp_path / "copy of the book"
