@@ -47,7 +47,7 @@ bench: $(READY)  ## race the solvers against others and store the results (about
 bench-quick: $(READY)  ## the same at small sizes; nothing is stored
 	@$(PY) -m benchmarks --quick
 
-mutants: $(READY)  ## put faults into speedlib on purpose and store which check turns red (about an hour)
+mutants: $(READY)  ## put faults into speedlib on purpose and store which check turns red (about a quarter of an hour)
 	@$(PY) -m mutation named --jobs 2
 	@$(PY) -m mutation every --jobs 2
 
@@ -57,7 +57,7 @@ clean:  ## remove what was built (the environment in .venv stays)
 # The environment: made anew when the lock changes, the project itself installed again when pyproject.toml does.
 .venv/lock.stamp: requirements.txt
 	@python=$$(sh tools/find-python "$(PYTHON)") && "$$python" -m venv --clear .venv
-	@echo "Installing the packages of requirements.txt into .venv: some minutes, once."
+	@echo "Installing the packages of requirements.txt into .venv: one to a few minutes, once."
 	@sh tools/install-lock $(PY) \
 	  || { echo "make: the packages could not be installed (pip says why above); is a package index reachable?" >&2; exit 1; }
 	@touch $@

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,7 @@ def load_registry(root: Path) -> Registry:
     """
     path = root / REGISTRY
     try:
-        return Registry.model_validate(yaml.load(path.read_text(encoding="utf-8"), LOADER))
+        return _registry(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"{REGISTRY} is missing in {root}") from None
     except yaml.YAMLError as error:
@@ -126,6 +126,12 @@ def load_registry(root: Path) -> Registry:
     except ValidationError as error:
         faults = (f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors())
         raise ValueError(f"{REGISTRY}: " + "; ".join(faults)) from None
+
+
+@lru_cache(maxsize=1)
+def _registry(text: str) -> Registry:
+    """Parse a registry; remembered, as a notebook asks for the same one with each record."""
+    return Registry.model_validate(yaml.load(text, LOADER))
 
 
 def record(

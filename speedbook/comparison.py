@@ -229,6 +229,41 @@ def compare(
     )
 
 
+def compare_with_best(
+    found: Comparison,
+    name: str,
+    baselines: Sequence[str],
+    draw: Callable[[np.random.Generator], Environment],
+    strategies: Sequence[Strategy],
+    replications: int,
+    runs: int,
+    seed: int,
+) -> tuple[Comparison, str]:
+    """Measure a strategy and the best of its baselines again, at the last budget.
+
+    Parameters
+    ----------
+    found : Comparison
+        What says which baseline is best; its runs are not used further.
+    name : str
+        Name of the strategy.
+    baselines : sequence of str
+        Names to choose the baseline from.
+    draw, strategies, replications, runs, seed
+        As in `compare`; the strategies hold those that are named. With another seed than that of
+        `found`, the choice does not favour the baseline.
+
+    Returns
+    -------
+    again : Comparison
+    best : str
+        The baseline that was chosen.
+    """
+    best = found.against(name, baselines).reference
+    chosen = [each for each in strategies if each.name in (name, best)]
+    return compare(draw, chosen, [int(found.rounds[-1])], replications, runs, seed), best
+
+
 def sample_actions(environment: Environment, size: int, rng: np.random.Generator) -> Environment:
     """Return an environment of some of the actions, drawn at random without replacement.
 

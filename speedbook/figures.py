@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -333,8 +334,6 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     if len(png) > MAX_PNG_BYTES:
         raise ValueError(f"fig: {name!r} takes {len(png)} bytes as PNG; draw fewer or rasterise")
     if folder := os.environ.get("SPEEDBOOK_FIGURES_DIR"):
-        # Everything has its place; to lay it out once more would cost more than the drawing.
-        fig.set_layout_engine("none")
         _write_files(fig, Path(folder) / name, png)
     digest = data_digest(plotted_data(fig) if data is None else data)
     plt.close(fig)
@@ -350,6 +349,10 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
 
 def _write_files(fig: Figure, path: Path, png: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Everything has its place. An engine, even one that does nothing, would have every file drawn
+    # twice, and a second layout costs more than the drawing.
+    with plt.rc_context({"figure.constrained_layout.use": False}):
+        fig.set_layout_engine(None)
     for form in os.environ.get("SPEEDBOOK_FIGURES_FORMATS", "svg").split():
         if form == "png":
             path.with_suffix(".png").write_bytes(png)
@@ -358,11 +361,16 @@ def _write_files(fig: Figure, path: Path, png: bytes) -> None:
 
 
 def _png(fig: Figure) -> bytes:
-    drawn, light = io.BytesIO(), io.BytesIO()
-    fig.savefig(drawn, format="png", dpi=CSS_DPI * PIXEL_RATIO)
-    # 256 colours make a line drawing three times lighter, and leave no name or version of software.
-    picture = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    picture.save(light, format="png", optimize=True)
+    # A canvas of its own draws once; `savefig` would draw twice, once for the layout alone.
+    fig.set_dpi(CSS_DPI * PIXEL_RATIO)
+    canvas = FigureCanvasAgg(fig)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    # 256 colours make a line drawing three times lighter. Those that cover most stay closest to
+    # what was drawn, and are found twice as fast as by cutting at medians.
+    pixels = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+    light = io.BytesIO()
+    picture = Image.fromarray(pixels).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
+    picture.save(light, format="png")
     return light.getvalue()
 
 

@@ -207,7 +207,8 @@ def _minimum_norm(
 
     The rank, and the solution where it is full, come from features whose second moment is the
     identity: neither units nor collinearity matter. Only where many solutions fit alike do the
-    given coordinates, and with them the norm.
+    given coordinates, and with them the norm; if their units are so unlike that rounding hides what
+    was explored, the norm in whitened coordinates decides.
     """
     d = features.shape[1]
     response = root * target
@@ -217,17 +218,18 @@ def _minimum_norm(
     Sigma = white @ svec_to_matrix(vector, d) @ white.T
     partly = rank < d * (d + 1) // 2
     if np.any(partly):
-        least, _ = _solve(quadratic_features(points) * root[..., None], response, rank)
+        least, seen = _solve(quadratic_features(points) * root[..., None], response, rank)
+        partly &= seen == rank
         Sigma = np.where(partly[..., None, None], svec_to_matrix(least, d), Sigma)
     return Sigma, rank
 
 
 def _solve(design: Floats, response: Floats, rank: Counts | None) -> tuple[Floats, Counts]:
-    """Least squares of least norm by the singular values, as many as the rank says (if given)."""
+    """Least squares of least norm by the singular values, at most as many as the rank says."""
     left, values, right = np.linalg.svd(design, full_matrices=False)
     kept = values > QUADRATIC_RANK_TOLERANCE * values[..., :1]
     if rank is not None:
-        kept = np.arange(values.shape[-1]) < rank[..., None]
+        kept &= np.arange(values.shape[-1]) < rank[..., None]
     inverse = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
     rotated = np.einsum("...km,...k->...m", left, response) * inverse
     return np.einsum("...m,...mj->...j", rotated, right), kept.sum(axis=-1)

@@ -119,7 +119,9 @@ def pca_directions(features: ArrayLike) -> Floats:
     features, which is all of them, and for "one random action" of each without saying which
     actions belong to a direction. Here an action belongs to the direction with which its line
     encloses the smallest angle, and one of them is drawn uniformly; a direction that no action
-    belongs to takes the closest action that is not the only one of its own direction.
+    belongs to takes the closest action that is not the only one of its own direction, and where
+    there is none the closest of all. Actions whose features are all 0 tell nothing of the
+    variances and belong to no direction.
     """
     features = check_features(features)
     _, vectors = np.linalg.eigh(features.T @ features)
@@ -134,13 +136,13 @@ def _one_action_per_direction(
     owner = np.where(norms > 0, np.argmax(cosines, axis=1), -1)
     weights = np.zeros((size, len(features)))
     for direction in range(len(directions)):
-        if not np.any(owner == direction):
-            company = (owner >= 0) & (np.bincount(owner + 1)[owner + 1] > 1)
+        company = (owner >= 0) & (np.bincount(owner + 1)[owner + 1] > 1)
+        if not np.any(owner == direction) and np.any(company):
             owner[np.argmax(np.where(company, cosines[:, direction], -1.0))] = direction
     for direction in range(len(directions)):
         group = np.flatnonzero(owner == direction)
-        if group.size == 0:  # fewer actions than directions
-            group = np.array([int(np.argmax(cosines[:, direction]))])
+        if group.size == 0:  # fewer actions, of which any can tell something, than directions
+            group = np.array([np.argmax(np.where(norms > 0, cosines[:, direction], -1.0))])
         chosen = group[rng.integers(group.size, size=size)]
         weights[np.arange(size), chosen] += 1.0 / len(directions)
     return weights

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from functools import cache
+from typing import NamedTuple
 
-from speedlib.checks import Floats
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from speedlib.checks import Floats, frozen
 
 
 def quadratic_features(features: ArrayLike) -> Floats:
@@ -16,22 +19,38 @@ def quadratic_features(features: ArrayLike) -> Floats:
     svec(S) is the Frobenius norm of S.
     """
     array = np.asarray(features, dtype=np.float64)
-    rows, columns = np.triu_indices(array.shape[-1])
-    factor = np.where(rows == columns, 1.0, np.sqrt(2.0))
-    return np.asarray(array[..., rows] * array[..., columns] * factor)
+    layout = _layout(array.shape[-1])
+    return np.asarray(array[..., layout.rows] * array[..., layout.columns] * layout.weights)
 
 
 def svec_to_matrix(vector: Floats, d: int) -> Floats:
     """Return the symmetric matrices, shape (..., d, d), of vectors of shape (..., d(d+1)/2)."""
-    rows, columns = np.triu_indices(d)
-    factor = np.where(rows == columns, 1.0, np.sqrt(0.5))
-    matrix = np.zeros((*vector.shape[:-1], d, d))
-    matrix[..., rows, columns] = vector * factor
-    matrix[..., columns, rows] = vector * factor
-    return matrix
+    layout = _layout(d)
+    return np.asarray(np.take(vector * layout.inverse, layout.place, axis=-1))
 
 
 def matrix_to_svec(S: Floats) -> Floats:
     """Return the vectors, shape (..., d(d+1)/2), of symmetric matrices: see `svec_to_matrix`."""
-    rows, columns = np.triu_indices(S.shape[-1])
-    return np.asarray(S[..., rows, columns] * np.where(rows == columns, 1.0, np.sqrt(2.0)))
+    layout = _layout(S.shape[-1])
+    return np.asarray(S[..., layout.rows, layout.columns] * layout.weights)
+
+
+class _Layout(NamedTuple):
+    """Where the entries of a symmetric matrix stand in its vector, and their weights there."""
+
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    weights: Floats
+    inverse: Floats
+    place: NDArray[np.intp]
+
+
+@cache
+def _layout(d: int) -> _Layout:
+    """Lay out the vectors; remembered, as a fit of small matrices asks for it in every step."""
+    rows, columns = np.triu_indices(d)
+    diagonal = rows == columns
+    place = np.zeros((d, d), dtype=np.intp)
+    place[rows, columns] = place[columns, rows] = np.arange(rows.size)
+    weights = np.where(diagonal, 1.0, np.sqrt(2.0)), np.where(diagonal, 1.0, np.sqrt(0.5))
+    return _Layout(*(frozen(part) for part in (rows, columns, *weights, place)))

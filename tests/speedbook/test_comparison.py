@@ -8,7 +8,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from speedbook.comparison import Comparison, by_variance, compare, sample_actions, shares
+from speedbook.comparison import (
+    Comparison,
+    by_variance,
+    compare,
+    compare_with_best,
+    sample_actions,
+    shares,
+)
 from speedbook.figures import plotted_data
 from speedbook.tables import plot_calibration, plot_shares
 from speedlib import (
@@ -113,6 +120,20 @@ def test_every_run_has_an_environment_of_its_own_and_a_seed_gives_it_again() -> 
         np.testing.assert_allclose(row, best.value / np.array([50, 500]))
     means, _ = first.of_oracle()
     assert np.all(means > 0.99)
+
+
+def test_the_best_is_chosen_before_and_measured_again_at_the_last_budget() -> None:
+    """The new runs are those of `compare`, and hold nothing of the old ones."""
+    strategies = [OnPolicy(label="A"), OnPolicy(estimator="ols", label="C"), Oracle(label="B")]
+
+    def draw(rng: np.random.Generator) -> Environment:
+        return unit_ball(high_variance=rng.uniform(0.2, 0.5))
+
+    again, best = compare_with_best(HAND, "B", ["A"], draw, strategies, 20, 3, 5)
+    plain = compare(draw, [strategies[0], strategies[2]], [int(HAND.rounds[-1])], 20, 3, 5)
+    assert best == "A"
+    assert again.strategies == ("A", "B")
+    assert np.array_equal(again.mse, plain.mse)
 
 
 def test_the_simulation_does_not_use_the_stream_that_draws_the_environment() -> None:

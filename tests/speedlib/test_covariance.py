@@ -256,6 +256,23 @@ def test_identification_does_not_depend_on_units() -> None:
     assert found.variances == pytest.approx([1.0, 1.0, 2.0])
 
 
+@SETTINGS
+@given(st.integers(0, 2**32 - 1), st.integers(2, 3), st.sampled_from([1e2, 1e4, 1e9, 1e12]))
+def test_unlike_units_leave_the_variances_of_what_was_explored(
+    seed: int, d: int, factor: float
+) -> None:
+    """The same arms in other units, often too few of them to determine the whole matrix."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-2, 3, (7, d)).astype(float)
+    counts = rng.multinomial(40, rng.dirichlet(np.full(7, 0.5)), size=3)
+    units = factor ** rng.integers(-1, 2, d)
+    rewards = LinearBandit(x, np.zeros(d), variances=np.ones(7)).pull(counts, rng)
+    plain, other = (estimate_covariance(rewards, features) for features in (x, x * units))
+    pulled = counts > 0
+    assert np.array_equal(plain.rank, other.rank)
+    assert other.variances[pulled] == pytest.approx(plain.variances[pulled], rel=1e-5, abs=1e-5)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_batches_equal_one_by_one(method: str) -> None:
     """Also where replications explored different numbers of actions, or too few."""

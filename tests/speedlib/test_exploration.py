@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from speedlib.exploration import (
@@ -167,6 +170,19 @@ def test_fewer_actions_than_directions_are_all_pulled() -> None:
     weights = exploration_design("pca", [[1.0, 0.0, 0.0], [0.0, 5.0, 0.0]], rng(8), 20)
     assert weights.sum(axis=1) == pytest.approx(np.ones(20))
     assert np.all(weights > 0.3)
+
+
+@given(
+    arrays(
+        float, st.tuples(st.integers(1, 6), st.integers(1, 4)), elements=st.sampled_from([-1, 0, 2])
+    ).filter(np.any)
+)
+@example(np.array([[0.0, 0.0], [1.0, 0.0]]))
+def test_pca_design_never_pulls_an_action_without_features(features: np.ndarray) -> None:
+    """Whatever the others span, an action whose features are all 0 tells nothing."""
+    weights = exploration_design("pca", features, rng(10), replications=4)
+    assert weights.sum(axis=1) == pytest.approx(np.ones(4))
+    assert not weights[:, ~features.any(axis=1)].any()
 
 
 def test_weights_may_miss_their_sum_by_rounding() -> None:
