@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -14,6 +14,7 @@ from speedlib.exploration import (
     exploration_counts,
     exploration_design,
     exploration_length,
+    identifiable_design,
     pca_directions,
 )
 
@@ -172,17 +173,30 @@ def test_fewer_actions_than_directions_are_all_pulled() -> None:
     assert np.all(weights > 0.3)
 
 
+@pytest.mark.parametrize("zero", [0, 1])
+def test_pca_design_of_one_direction_leaves_out_the_action_without_features(zero: int) -> None:
+    features = np.zeros((2, 2))
+    features[1 - zero, 0] = 1.0
+    assert exploration_design("pca", features, rng(11))[zero] == 0
+
+
 @given(
     arrays(
         float, st.tuples(st.integers(1, 6), st.integers(1, 4)), elements=st.sampled_from([-1, 0, 2])
     ).filter(np.any)
 )
-@example(np.array([[0.0, 0.0], [1.0, 0.0]]))
 def test_pca_design_never_pulls_an_action_without_features(features: np.ndarray) -> None:
     """Whatever the others span, an action whose features are all 0 tells nothing."""
     weights = exploration_design("pca", features, rng(10), replications=4)
     assert weights.sum(axis=1) == pytest.approx(np.ones(4))
     assert not weights[:, ~features.any(axis=1)].any()
+
+
+def test_designs_by_name_are_those_of_their_functions() -> None:
+    best = identifiable_design(UNIT_BALL)
+    assert np.array_equal(exploration_design("identifiable", UNIT_BALL, rng()), best)
+    several = exploration_design("identifiable", UNIT_BALL, rng(), replications=3)
+    assert np.array_equal(several, [best, best, best])
 
 
 def test_weights_may_miss_their_sum_by_rounding() -> None:
