@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -75,7 +76,7 @@ class Claim(BaseModel):
 class Registry(BaseModel):
     """All claims, in the order of the ledger."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     claims: tuple[Claim, ...]
 
@@ -94,8 +95,8 @@ class Registry(BaseModel):
         return self
 
     @cached_property
-    def _by_id(self) -> dict[str, Claim]:
-        return {claim.id: claim for claim in self.claims}
+    def _by_id(self) -> Mapping[str, Claim]:
+        return MappingProxyType({claim.id: claim for claim in self.claims})
 
     def __getitem__(self, name: str) -> Claim:
         """Return a claim by its id; an unknown one is a ValueError that names the nearest."""

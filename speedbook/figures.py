@@ -306,7 +306,7 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     on a dense screen, the alt text, and a digest of the plotted numbers: two runs drew the same
     figure when the digests agree, whatever the fonts did to the pixels. If the environment
     variable ``SPEEDBOOK_FIGURES_DIR`` is set, an SVG is written there too, or what
-    ``SPEEDBOOK_FIGURES_FORMATS`` names of ``svg``, ``pdf`` and ``png``.
+    ``SPEEDBOOK_FIGURES_FORMATS`` names of ``svg``, ``pdf`` and ``png``, separated by spaces.
 
     Parameters
     ----------
@@ -322,7 +322,8 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     Raises
     ------
     ValueError
-        If the name is not a plain one, the alt text is blank, or the PNG is heavier than 150 kB.
+        If the name is not a plain one, the alt text is blank, the PNG is heavier than 150 kB, or
+        another form of file is asked for.
     """
     from IPython.display import display
 
@@ -348,28 +349,33 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
 
 
 def _write_files(fig: Figure, path: Path, png: bytes) -> None:
+    forms = os.environ.get("SPEEDBOOK_FIGURES_FORMATS", "svg").split()
+    if unknown := set(forms) - {"png", *VECTOR_METADATA}:
+        raise ValueError(
+            "SPEEDBOOK_FIGURES_FORMATS: must be some of svg, pdf and png, separated by spaces; "
+            f"got {', '.join(sorted(unknown))}"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     # Everything has its place. An engine, even one that does nothing, would have every file drawn
     # twice, and a second layout costs more than the drawing.
     with plt.rc_context({"figure.constrained_layout.use": False}):
         fig.set_layout_engine(None)
-    for form in os.environ.get("SPEEDBOOK_FIGURES_FORMATS", "svg").split():
-        if form == "png":
-            path.with_suffix(".png").write_bytes(png)
-        else:
-            fig.savefig(path.with_suffix(f".{form}"), metadata=VECTOR_METADATA[form])
+        for form in forms:
+            if form == "png":
+                path.with_suffix(".png").write_bytes(png)
+            else:
+                fig.savefig(path.with_suffix(f".{form}"), metadata=VECTOR_METADATA[form])
 
 
 def _png(fig: Figure) -> bytes:
     # A canvas of its own draws once; `savefig` would draw twice, once for the layout alone.
-    fig.set_dpi(CSS_DPI * PIXEL_RATIO)
+    fig.set(dpi=CSS_DPI * PIXEL_RATIO, facecolor=STYLE["savefig.facecolor"])
     canvas = FigureCanvasAgg(fig)
     canvas.draw()  # type: ignore[no-untyped-call]
-    # 256 colours make a line drawing three times lighter. Those that cover most stay closest to
-    # what was drawn, and are found twice as fast as by cutting at medians.
     pixels = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+    # 256 colours make a line drawing three times lighter, and leave those of the strategies alone.
+    picture = Image.fromarray(pixels).convert("RGB").quantize(256)
     light = io.BytesIO()
-    picture = Image.fromarray(pixels).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
     picture.save(light, format="png")
     return light.getvalue()
 

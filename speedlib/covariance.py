@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +28,10 @@ COVARIANCE_ESTIMATES = ("lstsq", "psd", "ridge")
 
 #: Singular values of the quadratic design below this share of the largest count as zero.
 QUADRATIC_RANK_TOLERANCE = 1e-9
+
+#: Singular values of the design in the given units below this share of the largest are rounding
+#: errors for the most part.
+HIDDEN = 1e-13
 
 #: A second regression takes no first variance for smaller than this share of the mean square.
 REWEIGHTING_FLOOR = 0.01
@@ -207,29 +212,47 @@ def _minimum_norm(
 
     The rank, and the solution where it is full, come from features whose second moment is the
     identity: neither units nor collinearity matter. Only where many solutions fit alike do the
-    given coordinates, and with them the norm; if their units are so unlike that rounding hides what
-    was explored, the norm in whitened coordinates decides.
+    given coordinates, and with them the norm. If their units are so unlike that rounding hides some
+    of what was explored, whitened coordinates supply what the fit then misses.
     """
     d = features.shape[1]
     response = root * target
     units = column_scale(features)
     white = whitening(features / units)[0] / units[:, None]
-    vector, rank = _solve(quadratic_features(points @ white) * root[..., None], response, None)
-    Sigma = white @ svec_to_matrix(vector, d) @ white.T
+    inverse = _inverse(
+        quadratic_features(points @ white) * root[..., None], QUADRATIC_RANK_TOLERANCE
+    )
+    Sigma = white @ svec_to_matrix(inverse.solve(response), d) @ white.T
+    rank = inverse.kept.sum(axis=-1)
     partly = rank < d * (d + 1) // 2
     if np.any(partly):
-        least, seen = _solve(quadratic_features(points) * root[..., None], response, rank)
-        partly &= seen == rank
-        Sigma = np.where(partly[..., None, None], svec_to_matrix(least, d), Sigma)
+        design = quadratic_features(points) * root[..., None]
+        least = _inverse(design, HIDDEN, rank).solve(response)
+        missed = response - (design @ least[..., None])[..., 0]
+        mended = white @ svec_to_matrix(inverse.solve(missed), d) @ white.T
+        Sigma = np.where(partly[..., None, None], svec_to_matrix(least, d) + mended, Sigma)
     return Sigma, rank
 
 
-def _solve(design: Floats, response: Floats, rank: Counts | None) -> tuple[Floats, Counts]:
-    """Least squares of least norm by the singular values, at most as many as the rank says."""
+class _Inverse(NamedTuple):
+    """A generalised inverse by singular values, of which only some are kept."""
+
+    left: Floats
+    values: Floats
+    right: Floats
+    kept: Flags
+
+    def solve(self, response: Floats) -> Floats:
+        """Return the least-squares solution of least norm."""
+        inverse = np.where(self.kept, 1.0, 0.0) / np.where(self.kept, self.values, 1.0)
+        rotated = np.einsum("...km,...k->...m", self.left, response) * inverse
+        return np.asarray(np.einsum("...m,...mj->...j", rotated, self.right))
+
+
+def _inverse(design: Floats, tolerance: float, rank: Counts | None = None) -> _Inverse:
+    """Keep the singular values above a share of the largest, at most as many as the rank says."""
     left, values, right = np.linalg.svd(design, full_matrices=False)
-    kept = values > QUADRATIC_RANK_TOLERANCE * values[..., :1]
+    kept = values > tolerance * values[..., :1]
     if rank is not None:
         kept &= np.arange(values.shape[-1]) < rank[..., None]
-    inverse = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
-    rotated = np.einsum("...km,...k->...m", left, response) * inverse
-    return np.einsum("...m,...mj->...j", rotated, right), kept.sum(axis=-1)
+    return _Inverse(left, values, right, kept)

@@ -7,9 +7,11 @@ import json
 import numpy as np
 import pytest
 import yaml
+from pydantic import ValidationError
 
 import speedbook
 from speedbook.claims import load_registry, record
+from speedbook.paths import find_root
 from speedbook.rules import Equal
 
 from .a_claim import CLAIM
@@ -175,3 +177,12 @@ def test_details_must_be_plain(displays):
         record("prop-1", 1, details={"f": print})
     with pytest.raises(ValueError, match=r"details\['f'\]: must be finite"):
         record("prop-1", 1, details={"f": [float("nan")]})
+
+
+def test_nobody_can_change_the_registry_for_the_next_who_asks() -> None:
+    registry = load_registry(find_root())
+    with pytest.raises(ValidationError, match="frozen"):
+        registry.claims = registry.claims[:1]
+    with pytest.raises(AttributeError):
+        registry._by_id.clear()
+    assert len(load_registry(find_root()).claims) > 100

@@ -124,13 +124,18 @@ def test_every_run_has_an_environment_of_its_own_and_a_seed_gives_it_again() -> 
 
 def test_the_best_is_chosen_before_and_measured_again_at_the_last_budget() -> None:
     """The new runs are those of `compare`, and hold nothing of the old ones."""
-    strategies = [OnPolicy(label="A"), OnPolicy(estimator="ols", label="C"), Oracle(label="B")]
+    strategies = [
+        *(OnPolicy(label=name, estimator="ols") for name in ("C", "A", "D")),
+        Oracle(label="B"),
+    ]
+    mse = np.stack([MSE[:, 0] * size for size in (3.0, 2.0, 1.0, 4.0)], axis=1)
+    before = Comparison(("B", "C", "A", "D"), HAND.rounds, mse, LOSS, np.zeros((4, 2)))
 
     def draw(rng: np.random.Generator) -> Environment:
         return unit_ball(high_variance=rng.uniform(0.2, 0.5))
 
-    again, best = compare_with_best(HAND, "B", ["A"], draw, strategies, 20, 3, 5)
-    plain = compare(draw, [strategies[0], strategies[2]], [int(HAND.rounds[-1])], 20, 3, 5)
+    again, best = compare_with_best(before, "B", ["C", "A", "D"], draw, strategies, 20, 3, 5)
+    plain = compare(draw, [strategies[1], strategies[3]], [100], 20, 3, 5)
     assert best == "A"
     assert again.strategies == ("A", "B")
     assert np.array_equal(again.mse, plain.mse)

@@ -280,6 +280,47 @@ def test_vector_figures_are_written_where_asked_and_reproducible(
     assert b"<dc:date>" not in one
 
 
+@pytest.mark.parametrize("forms", ["svg pdf", "pdf svg", "pdf png svg"])
+def test_every_file_has_the_layout_of_the_first(
+    forms: str, displayed: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = {}
+    for asked in ("svg", forms):
+        folder = tmp_path / asked
+        monkeypatch.setenv("SPEEDBOOK_FIGURES_DIR", str(folder))
+        monkeypatch.setenv("SPEEDBOOK_FIGURES_FORMATS", asked)
+        fig = drawn()
+        figures.show(fig, name="fig-test", alt="A figure.")
+        places[asked] = fig.axes[0].get_position().bounds
+        assert {path.suffix[1:] for path in folder.iterdir()} == set(asked.split())
+    assert (tmp_path / "svg/fig-test.svg").read_bytes() == (
+        tmp_path / forms / "fig-test.svg"
+    ).read_bytes()
+    assert places["svg"] == places[forms]
+
+
+@pytest.mark.parametrize("forms", ["svg,pdf", "SVG", "jpg"])
+def test_unknown_forms_of_files_are_refused(
+    forms: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPEEDBOOK_FIGURES_DIR", str(tmp_path))
+    monkeypatch.setenv("SPEEDBOOK_FIGURES_FORMATS", forms)
+    with pytest.raises(ValueError, match=f"^SPEEDBOOK_FIGURES_FORMATS: .*{forms}"):
+        figures.show(drawn(), name="fig-test", alt="A figure.")
+
+
+def test_the_picture_keeps_the_colour_of_a_strategy(displayed: list[Any]) -> None:
+    """Exactly, so that it is the same on every page, beside a few hundred other colours."""
+    fig = drawn()
+    _ = fig.axes[0].scatter(*np.random.default_rng(0).random((2, 300)), c=np.arange(300), s=4)
+    figures.show(fig, name="fig-test", alt="A figure.")
+    picture = Image.open(io.BytesIO(displayed[0][0]["image/png"])).convert("RGB")
+    colours = {colour for _, colour in picture.getcolors(1 << 24)}
+    wanted = tuple(round(255 * part) for part in to_rgb(figures.strategy_style("SPEED")["color"]))
+    assert wanted in colours
+    assert (255, 255, 255) in colours
+
+
 @pytest.mark.parametrize("name", ["Fig 1", "fig_1", "", "../fig", "fig-"])
 def test_show_refuses_a_name_that_is_no_plain_file_name(name: str) -> None:
     with pytest.raises(ValueError, match=r"name: use lower-case letters"):

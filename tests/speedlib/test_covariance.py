@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -271,6 +273,28 @@ def test_unlike_units_leave_the_variances_of_what_was_explored(
     pulled = counts > 0
     assert np.array_equal(plain.rank, other.rank)
     assert other.variances[pulled] == pytest.approx(plain.variances[pulled], rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1, 10**3, 30_000, 35_000, 10**5, 10**6])
+def test_least_norm_is_that_of_the_given_units(unit: int) -> None:
+    """Two arms explored, the third predicted: exactly, by the kernel (x'y)^2 of the least norm."""
+    x = [[1, 0], [1, unit], [1, -unit]]
+    kernel = [[Fraction(int(np.dot(a, b))) ** 2 for b in x[:2]] for a in x]
+    (p, q), (_, r), (s, t) = kernel
+    det = p * r - q * q
+    first, second = Fraction(1), Fraction(2)
+    wanted = (s * (r * first - q * second) + t * (p * second - q * first)) / det
+    found = estimate_covariance(exact_squares([9, 9, 0], [1.0, 2.0, 1.0]), np.array(x, float))
+    assert found.rank == 2
+    assert found.variances == pytest.approx([1.0, 2.0, float(wanted)], rel=1e-4)
+
+
+def test_arms_that_are_nearly_one_share_their_variance() -> None:
+    """What tells them apart is smaller than the tolerance of the rank, and is not divided by."""
+    x = np.array([[1.0, 0.0], [1.0, 1e-10], [0.0, 1.0]])
+    found = estimate_covariance(exact_squares([9, 9, 0], [1.0, 2.0, 1.0]), x)
+    assert found.rank == 1
+    assert found.variances == pytest.approx([1.5, 1.5, 0.0], abs=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
