@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -181,12 +181,12 @@ def test_pca_design_of_one_direction_leaves_out_the_action_without_features(zero
 
 
 @given(
-    arrays(
-        float, st.tuples(st.integers(1, 6), st.integers(1, 4)), elements=st.sampled_from([-1, 0, 2])
-    ).filter(np.any)
+    arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 4)), elements=st.sampled_from([0, 1]))
 )
-def test_pca_design_never_pulls_an_action_without_features(features: np.ndarray) -> None:
+def test_pca_design_never_pulls_an_action_without_features(others: np.ndarray) -> None:
     """Whatever the others span, an action whose features are all 0 tells nothing."""
+    assume(others.any())
+    features = np.vstack([np.zeros(others.shape[1]), others])
     weights = exploration_design("pca", features, rng(10), replications=4)
     assert weights.sum(axis=1) == pytest.approx(np.ones(4))
     assert not weights[:, ~features.any(axis=1)].any()
