@@ -1,0 +1,49 @@
+"""How well a share is known that was counted."""
+
+from __future__ import annotations
+
+from scipy.special import betaincinv
+
+from speedlib.checks import check_count
+
+
+def proportion_interval(count: int, size: int, level: float = 0.95) -> tuple[float, float]:
+    r"""Return the interval of Clopper and Pearson for a probability.
+
+    Its ends are the probabilities under which as many successes or more, and as many or fewer,
+    happen with probability :math:`(1-\text{level})/2`: quantiles of beta distributions.
+
+    Parameters
+    ----------
+    count : int
+        Number of successes, 0 to `size`.
+    size : int
+        Number of independent trials, at least 1.
+    level : float
+        Probability at least with which the interval covers, between 0 and 1.
+
+    Returns
+    -------
+    low, high : float
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule.
+
+    Examples
+    --------
+    >>> low, high = proportion_interval(9, 10)
+    >>> round(low, 4), round(high, 4)
+    (0.555, 0.9975)
+    """
+    size = check_count("size", size, 1)
+    count = check_count("count", count, 0)
+    if count > size:
+        raise ValueError(f"count: must be at most size = {size}; got {count}")
+    if not 0 < level < 1:
+        raise ValueError(f"level: must be between 0 and 1; got {level}")
+    tail = (1 - level) / 2
+    low = float(betaincinv(count, size - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, size - count, 1 - tail)) if count < size else 1.0
+    return low, high
