@@ -140,7 +140,8 @@ def estimate_covariance(
     :math:`\rho\, g\, \lVert M^{1/2} S M^{1/2}\rVert_F^2`, with M the second moment of the explored
     features (each with the weight that its squared residuals have) and g the mean of the d(d+1)/2
     eigenvalues of the regression in coordinates in which M is the identity. The basis of the
-    features does not matter to it.
+    features does not matter to it. The penalty is weak where exploration saw little: actions in
+    such directions may get variances that are many times too large.
     """
     check_choice("covariance", method, COVARIANCE_ESTIMATES)
     features = check_features(features)
@@ -169,7 +170,7 @@ def _regress(
     Sigma, rank = _minimum_norm(points, root, target, features)
     optimality = np.zeros(Sigma.shape[:-2])
     if method == "psd":
-        Sigma, optimality = fit_psd(points, root, target, start=Sigma)
+        Sigma, optimality = fit_psd(points, root, target, features, start=Sigma)
     if penalty is not None:
         Sigma = _penalised(points, root, target, penalty)
     mean_square = np.sum(rewards.counts * squares, axis=-1) / rewards.rounds
@@ -195,7 +196,8 @@ def _penalised(points: Floats, root: Floats, target: Floats, penalty: float) -> 
     """Solve the ridge regression in whitened coordinates."""
     units = np.abs(points * (root > 0)[..., None]).max(axis=-2, keepdims=True)
     units = np.where(units > 0, units, 1.0)
-    white, _ = whitening(points / units * root[..., None])
+    rows = points / units * root[..., None]
+    white, _ = whitening(np.swapaxes(rows, -1, -2) @ rows)
     design = quadratic_features(points / units @ white) * root[..., None]
     left, values, right = np.linalg.svd(design, full_matrices=False)
     mean = np.sum(values**2, axis=-1, keepdims=True) / design.shape[-1]
@@ -218,7 +220,8 @@ def _minimum_norm(
     d = features.shape[1]
     response = root * target
     units = column_scale(features)
-    white = whitening(features / units)[0] / units[:, None]
+    scaled = features / units
+    white = whitening(scaled.T @ scaled)[0] / units[:, None]
     inverse = _inverse(
         quadratic_features(points @ white) * root[..., None], QUADRATIC_RANK_TOLERANCE
     )

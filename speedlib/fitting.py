@@ -188,7 +188,7 @@ def _regress(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
     base = inverse / np.outer(scale, scale) * (floor * squares.mean() / d)
     root = np.full((1, n), 1.0 / np.sqrt(n))
     target = (squares - quadratic_form(X, base))[None, :]
-    free, _ = fit_psd(X[None], root, target, start=(start - base)[None])
+    free, _ = fit_psd(X[None], root, target, X, start=(start - base)[None])
     return np.asarray(base + free[0])
 
 

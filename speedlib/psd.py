@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from speedlib.checks import Floats
+from speedlib.estimators import column_scale
 from speedlib.quadratic import matrix_to_svec, quadratic_features, svec_to_matrix
+
+#: Weight of all actions beside the explored ones in the coordinates of the regression.
+SHARE_OF_ALL = 1e-5
 
 
 def fit_psd(
     points: Floats,
     root: Floats,
     target: Floats,
+    features: Floats,
     *,
     start: Floats,
     tolerance: float = 1e-8,
@@ -28,6 +33,8 @@ def fit_psd(
         Explored feature vectors of each replication.
     root, target : array, shape (..., k)
         Square roots of the weights :math:`\rho_k^2` (of total 1), and the targets :math:`q_k`.
+    features : array, shape (A, d)
+        Feature vectors of all actions, explored or not.
     start : array, shape (..., d, d)
         Starting point; returned as it is where it is already positive semidefinite and optimal.
     tolerance : float
@@ -46,18 +53,16 @@ def fit_psd(
 
     Notes
     -----
-    Coordinates are whitened so that the weighted second moment of the points is the identity; the
-    cone is invariant under that congruence and the problem becomes well conditioned. Each step
-    costs O(d^4) per replication; replications leave the iteration as they converge.
+    The coordinates are those of `_coordinates`; the cone is invariant under that congruence and the
+    problem becomes well conditioned. Where the data leave the minimiser open, the one that is found
+    is near `start` in these coordinates: an action in directions that were hardly explored counts
+    as noisy rather than as quiet. Each step costs O(d^4) per
+    replication; replications leave the iteration as they converge.
     """
     shape, d = start.shape[:-2], start.shape[-1]
     points, start = points.reshape(-1, *points.shape[-2:]), start.reshape(-1, d, d)
     root, target = root.reshape(len(start), -1), target.reshape(len(start), -1)
-    units = np.abs(points * (root > 0)[..., None]).max(axis=-2)
-    units = np.where(units > 0, units, 1.0)
-    both = units[:, :, None] * units[:, None, :]
-    points, start = points / units[:, None, :], start * both
-    white, back = whitening(points * root[..., None])
+    white, back = _coordinates(points, root, features)
     size = np.sqrt(np.sum((root * target) ** 2, axis=-1))
     size = np.where(size > 0, size, 1.0)
     design = quadratic_features(points @ white) * root[..., None]
@@ -66,16 +71,29 @@ def fit_psd(
         # The triangular factor holds all that the objective needs, whatever the number of points.
         orthogonal, design = np.linalg.qr(design)
         response = np.einsum("rkm,rk->rm", orthogonal, response)
-    # Sigma = W S W with W the inverse square root of the second moment, hence S = B Sigma B.
-    S = _project(back @ (start / size[:, None, None]) @ back)
+    S = _project(back @ (start / size[:, None, None]) @ np.swapaxes(back, -1, -2))
     optimality = _accelerate(design, response, S, tolerance, max_iterations)
-    Sigma = white @ S @ white * size[:, None, None] / both
+    Sigma = white @ S @ np.swapaxes(white, -1, -2) * size[:, None, None]
     return Sigma.reshape(*shape, d, d), optimality.reshape(shape)
 
 
-def whitening(rows: Floats) -> tuple[Floats, Floats]:
-    """Return the inverse square root W of the second moment of the rows, and the square root."""
-    moment = np.swapaxes(rows, -1, -2) @ rows
+def _coordinates(points: Floats, root: Floats, features: Floats) -> tuple[Floats, Floats]:
+    """Return W and B: S in coordinates that whiten exploration is W S W', and S = B Sigma B'.
+
+    Whitened is the weighted second moment of the explored points and, with a small weight, that of
+    all actions. Exploration alone would not do: where a few explored actions are nearly dependent,
+    a moderate S in their own coordinates is a Sigma beyond all measure.
+    """
+    units = column_scale(features)
+    explored, scaled = points / units * root[..., None], features / units
+    moment = np.swapaxes(explored, -1, -2) @ explored
+    moment = moment + scaled.T @ scaled * (SHARE_OF_ALL / len(features))
+    white, back = whitening(moment)
+    return white / units[:, None], back * units
+
+
+def whitening(moment: Floats) -> tuple[Floats, Floats]:
+    """Return the inverse square root of a second moment, and its square root."""
     values, vectors = np.linalg.eigh(moment)
     kept = values > 1e-12 * values[..., -1:]
     root = np.sqrt(np.where(kept, values, 0.0))

@@ -220,11 +220,11 @@ def test_an_unfinished_fit_says_so() -> None:
     points = np.random.default_rng(9).normal(size=(1, 8, 3))
     root, target = np.full((1, 8), 8**-0.5), np.random.default_rng(10).exponential(size=(1, 8))
     start = 100 * np.eye(3)[None]
-    _, early = fit_psd(points, root, target, start=start, max_iterations=3)
-    Sigma, late = fit_psd(points, root, target, start=start)
+    _, early = fit_psd(points, root, target, points[0], start=start, max_iterations=3)
+    Sigma, late = fit_psd(points, root, target, points[0], start=start)
     assert early[0] > 1e-3
     assert late[0] <= 1e-8
-    other, _ = fit_psd(points, root, target, start=np.zeros((1, 3, 3)))
+    other, _ = fit_psd(points, root, target, points[0], start=np.zeros((1, 3, 3)))
     assert Sigma == pytest.approx(other, abs=1e-6)
 
 
@@ -248,6 +248,24 @@ def test_identified_variances_do_not_depend_on_the_basis(method: str) -> None:
     other = estimate_covariance(rewards, features @ turn, method)
     assert one.identified
     assert other.variances == pytest.approx(one.variances, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("distance", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("seed", range(12))
+def test_what_exploration_hardly_saw_gets_no_variance_beyond_all_measure(
+    distance: float, seed: int
+) -> None:
+    """As many arms explored as dimensions, nearly dependent; their true variances are known."""
+    rng = np.random.default_rng([14, seed])
+    d = int(rng.integers(3, 7))
+    x, root = rng.normal(size=(d + 10, d)), rng.normal(size=(d, d))
+    x[d - 1] = 2 * rng.dirichlet(np.ones(d - 1)) @ x[: d - 1] + distance * rng.normal(size=d)
+    variances = np.einsum("ai,ij,aj->a", x, root @ root.T, x)
+    counts = [9] * d + [0] * 10
+    found = estimate_covariance(exact_squares(counts, variances.tolist()), x, "psd")
+    assert found.optimality <= 1e-8
+    assert found.variances[:d] == pytest.approx(variances[:d], rel=1e-4, abs=1e-4 * variances.max())
+    assert found.variances.max() <= 1000 * variances.max()
 
 
 def test_identification_does_not_depend_on_units() -> None:
