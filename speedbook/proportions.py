@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy.special import betaincinv
 
-from speedlib.checks import check_count
+from speedlib.checks import check_count, check_share
 
 
 def proportion_interval(count: int, size: int, level: float = 0.95) -> tuple[float, float]:
@@ -28,7 +28,7 @@ def proportion_interval(count: int, size: int, level: float = 0.95) -> tuple[flo
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If an argument breaks its rule.
 
     Examples
@@ -41,9 +41,7 @@ def proportion_interval(count: int, size: int, level: float = 0.95) -> tuple[flo
     count = check_count("count", count, 0)
     if count > size:
         raise ValueError(f"count: must be at most size = {size}; got {count}")
-    if not 0 < level < 1:
-        raise ValueError(f"level: must be between 0 and 1; got {level}")
-    tail = (1 - level) / 2
+    tail = (1 - check_share("level", level)) / 2
     low = float(betaincinv(count, size - count + 1, tail)) if count else 0.0
     high = float(betaincinv(count + 1, size - count, 1 - tail)) if count < size else 1.0
     return low, high

@@ -8,8 +8,11 @@ from speedlib.checks import Floats
 from speedlib.estimators import column_scale
 from speedlib.quadratic import matrix_to_svec, quadratic_features, svec_to_matrix
 
-#: Weight of all actions beside the explored ones in the coordinates of the regression.
+#: Weight of all actions beside the explored ones in the coordinates of the first stage.
 SHARE_OF_ALL = 1e-5
+
+#: Steps of the first stage, a multiple of 10.
+FIRST_STEPS = 500
 
 
 def fit_psd(
@@ -53,16 +56,46 @@ def fit_psd(
 
     Notes
     -----
-    The coordinates are those of `_coordinates`; the cone is invariant under that congruence and the
-    problem becomes well conditioned. Where the data leave the minimiser open, the one that is found
-    is near `start` in these coordinates: an action in directions that were hardly explored counts
-    as noisy rather than as quiet. Each step costs O(d^4) per
-    replication; replications leave the iteration as they converge.
+    Coordinates are whitened so that the weighted second moment of the points is the identity; the
+    cone is invariant under that congruence and the problem becomes well conditioned. Where a few
+    points are nearly dependent and leave the minimiser open, one that is moderate there may be
+    beyond all measure in the given coordinates. So the first steps are taken where all actions
+    count a little, too; what has not converged by then, since that makes the problem less well
+    conditioned, goes on without them. Each step costs O(d^4) per replication; replications leave
+    the iteration as they converge.
     """
     shape, d = start.shape[:-2], start.shape[-1]
-    points, start = points.reshape(-1, *points.shape[-2:]), start.reshape(-1, d, d)
-    root, target = root.reshape(len(start), -1), target.reshape(len(start), -1)
-    white, back = _coordinates(points, root, features)
+    points, Sigma = points.reshape(-1, *points.shape[-2:]), start.reshape(-1, d, d).copy()
+    root, target = root.reshape(len(Sigma), -1), target.reshape(len(Sigma), -1)
+    optimality, left = np.full(len(Sigma), np.inf), np.arange(len(Sigma))
+    units = column_scale(features)
+    points, Sigma = points / units, Sigma * np.outer(units, units)
+    moment = (features / units).T @ (features / units) / len(features)
+    for share, steps in ((SHARE_OF_ALL, min(FIRST_STEPS, max_iterations)), (0.0, max_iterations)):
+        Sigma[left], optimality[left] = _minimise(
+            points[left], root[left], target[left], share * moment, Sigma[left], tolerance, steps
+        )
+        left = np.flatnonzero(optimality > tolerance)
+    return (Sigma / np.outer(units, units)).reshape(*shape, d, d), optimality.reshape(shape)
+
+
+def _minimise(
+    points: Floats,
+    root: Floats,
+    target: Floats,
+    moment: Floats,
+    start: Floats,
+    tolerance: float,
+    steps: int,
+) -> tuple[Floats, Floats]:
+    """Minimise in coordinates that whiten the points' second moment and a given one together."""
+    rows = points * root[..., None]
+    moment = np.swapaxes(rows, -1, -2) @ rows + moment
+    units = np.sqrt(np.diagonal(moment, axis1=-2, axis2=-1))
+    units = np.where(units > 0, units, 1.0)
+    both = units[:, :, None] * units[:, None, :]
+    points, start = points / units[:, None, :], start * both
+    white, back = whitening(moment / both)
     size = np.sqrt(np.sum((root * target) ** 2, axis=-1))
     size = np.where(size > 0, size, 1.0)
     design = quadratic_features(points @ white) * root[..., None]
@@ -71,25 +104,10 @@ def fit_psd(
         # The triangular factor holds all that the objective needs, whatever the number of points.
         orthogonal, design = np.linalg.qr(design)
         response = np.einsum("rkm,rk->rm", orthogonal, response)
-    S = _project(back @ (start / size[:, None, None]) @ np.swapaxes(back, -1, -2))
-    optimality = _accelerate(design, response, S, tolerance, max_iterations)
-    Sigma = white @ S @ np.swapaxes(white, -1, -2) * size[:, None, None]
-    return Sigma.reshape(*shape, d, d), optimality.reshape(shape)
-
-
-def _coordinates(points: Floats, root: Floats, features: Floats) -> tuple[Floats, Floats]:
-    """Return W and B: S in coordinates that whiten exploration is W S W', and S = B Sigma B'.
-
-    Whitened is the weighted second moment of the explored points and, with a small weight, that of
-    all actions. Exploration alone would not do: where a few explored actions are nearly dependent,
-    a moderate S in their own coordinates is a Sigma beyond all measure.
-    """
-    units = column_scale(features)
-    explored, scaled = points / units * root[..., None], features / units
-    moment = np.swapaxes(explored, -1, -2) @ explored
-    moment = moment + scaled.T @ scaled * (SHARE_OF_ALL / len(features))
-    white, back = whitening(moment)
-    return white / units[:, None], back * units
+    # Sigma = W S W with W the inverse square root of the moment, hence S = B Sigma B.
+    S = _project(back @ (start / size[:, None, None]) @ back)
+    optimality = _accelerate(design, response, S, tolerance, steps)
+    return white @ S @ white * size[:, None, None] / both, optimality
 
 
 def whitening(moment: Floats) -> tuple[Floats, Floats]:

@@ -30,10 +30,16 @@ def test_agrees_with_scipy(count, size):
         ((1, 0), "size: "),
         ((-1, 3), "count: "),
         ((4, 3), "count: must be at most size = 3; got 4"),
-        ((1, 3, 1.0), "level: must be between 0 and 1"),
-        ((1, 3, float("nan")), "level: must be between 0 and 1"),
+        ((1, 3, 1.0), "level: must lie strictly between 0 and 1"),
+        ((1, 3, float("nan")), "level: must lie strictly between 0 and 1"),
     ],
 )
 def test_refuses(arguments, says):
     with pytest.raises(ValueError, match=says):
         proportion_interval(*arguments)
+
+
+@pytest.mark.parametrize("level", ["high", None, True])
+def test_names_a_level_of_another_type(level):
+    with pytest.raises(TypeError, match="level: expected a number"):
+        proportion_interval(1, 3, level)

@@ -268,6 +268,34 @@ def test_what_exploration_hardly_saw_gets_no_variance_beyond_all_measure(
     assert found.variances.max() <= 1000 * variances.max()
 
 
+@pytest.mark.parametrize("distance", [1e-2, 1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_same_arms_with_noisy_rewards_are_fitted_to_the_end(distance: float, seed: int) -> None:
+    rng = np.random.default_rng([15, seed])
+    d = int(rng.integers(3, 7))
+    x, root = rng.normal(size=(d + 10, d)), rng.normal(size=(d, d))
+    x[d - 1] = 2 * rng.dirichlet(np.ones(d - 1)) @ x[: d - 1] + distance * rng.normal(size=d)
+    bandit = LinearBandit(x, rng.normal(size=d), Sigma=root @ root.T)
+    rewards = bandit.pull(np.array([9] * d + [0] * 10), rng)
+    assert estimate_covariance(rewards, x, "psd").optimality <= 1e-8
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e4, 1e6])
+@pytest.mark.parametrize("seed", range(4))
+def test_arms_that_were_not_played_do_not_spoil_a_fit_that_is_determined(
+    factor: float, seed: int
+) -> None:
+    features, rewards = drawn_problem(seed, 3, 9, 6)
+    plain = estimate_covariance(rewards, features, "psd")
+    log = (rewards.counts, rewards.means, rewards.scatters)
+    unplayed = Rewards(*(np.append(part, 0) for part in log))
+    loud = factor * np.random.default_rng(seed).normal(size=(1, 3))
+    found = estimate_covariance(unplayed, np.vstack([features, loud]), "psd")
+    assert plain.identified
+    assert found.optimality <= 1e-8
+    assert found.variances[:9] == pytest.approx(plain.variances, rel=1e-3, abs=1e-5)
+
+
 def test_identification_does_not_depend_on_units() -> None:
     # Three arms with variances 1, 1 and 2; the second feature is in a small unit.
     features = np.array([[1.0, 0.0], [0.0, 1e-5], [1.0, 1e-5]])
