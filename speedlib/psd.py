@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from speedlib.checks import Floats
-from speedlib.estimators import column_scale
 from speedlib.quadratic import matrix_to_svec, quadratic_features, svec_to_matrix
 
 #: Weight of all actions beside the explored ones in the coordinates of the first stage.
@@ -68,15 +67,13 @@ def fit_psd(
     points, Sigma = points.reshape(-1, *points.shape[-2:]), start.reshape(-1, d, d).copy()
     root, target = root.reshape(len(Sigma), -1), target.reshape(len(Sigma), -1)
     optimality, left = np.full(len(Sigma), np.inf), np.arange(len(Sigma))
-    units = column_scale(features)
-    points, Sigma = points / units, Sigma * np.outer(units, units)
-    moment = (features / units).T @ (features / units) / len(features)
+    moment = features.T @ features / len(features)
     for share, steps in ((SHARE_OF_ALL, min(FIRST_STEPS, max_iterations)), (0.0, max_iterations)):
         Sigma[left], optimality[left] = _minimise(
             points[left], root[left], target[left], share * moment, Sigma[left], tolerance, steps
         )
         left = np.flatnonzero(optimality > tolerance)
-    return (Sigma / np.outer(units, units)).reshape(*shape, d, d), optimality.reshape(shape)
+    return Sigma.reshape(*shape, d, d), optimality.reshape(shape)
 
 
 def _minimise(
@@ -91,6 +88,7 @@ def _minimise(
     """Minimise in coordinates that whiten the points' second moment and a given one together."""
     rows = points * root[..., None]
     moment = np.swapaxes(rows, -1, -2) @ rows + moment
+    # Each feature in the unit in which its moment is 1: then none is taken for rounding error.
     units = np.sqrt(np.diagonal(moment, axis1=-2, axis2=-1))
     units = np.where(units > 0, units, 1.0)
     both = units[:, :, None] * units[:, None, :]

@@ -139,7 +139,7 @@ class SPEED(PlugIn):
     it explores d actions, which do not determine the d(d+1)/2 entries of :math:`\Sigma_*`: standard
     errors then rest on variances that need not approach the true ones, and intervals miss their
     nominal coverage however large n is. With ``exploration="identifiable"`` or ``"uniform"`` they
-    attain it.
+    approach it as n grows, in higher dimensions slowly.
 
     Examples
     --------
