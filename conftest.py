@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from nbval.plugin import IPyNbFile
 
-from speedbook.execution import CELL_TIMEOUT
+from speedbook.run.execution import CELL_TIMEOUT
 
 # The same examples in every run and on every machine, however slow; none are kept in the folder.
 hypothesis.settings.register_profile(

@@ -14,8 +14,8 @@ import json
 import sys
 from pathlib import Path
 
-from speedbook.air import MOMENTS, make_moments
-from speedbook.datasets import load
+from paper.datasets import load
+from paper.environments.air_quality import MOMENTS, make_moments
 
 TARGET = Path(__file__).resolve().parent / MOMENTS
 

@@ -18,11 +18,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from speedbook.air import HOURS, RESULTS
-from speedbook.datasets import info, load
-from speedbook.datasets.files import SUMS, expected_sha256
-from speedbook.execution import Job, execute, kernel_environment
-from speedbook.notebooks import claim_records, code_cells, notebook_parameters, read_notebook
+from paper.datasets import info, load
+from paper.datasets.files import SUMS, expected_sha256
+from paper.environments.air_quality import HOURS, RESULTS
+from speedbook.notebook.files import claim_records, code_cells, notebook_parameters, read_notebook
+from speedbook.run.execution import Job, execute, kernel_environment
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOK = "notebooks/figures/fig1d-air-quality.ipynb"

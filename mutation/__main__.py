@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from mutation import stored
+from speedbook.commands.reporter import Reporter
 from speedbook.paths import find_root
-from speedbook.progress import Reporter
 
 SURVIVES, USAGE, FAILED, INTERRUPTED = 1, 2, 3, 130
 

@@ -12,7 +12,7 @@ from typing import Any
 from mutation import stored
 from mutation.forks import CAUGHT, ask, read_answers
 from mutation.listing import Mutant, list_mutants
-from speedbook.progress import Reporter
+from speedbook.commands.reporter import Reporter
 
 #: Share of mutants that has to be caught.
 WANTED = 0.9

@@ -20,8 +20,8 @@ from typing import Any
 
 from mutation import stored
 from mutation.forks import ask, changed_function, search_path
-from speedbook.claims import load_registry
-from speedbook.progress import Reporter
+from speedbook.claims.registry import load_registry
+from speedbook.commands.reporter import Reporter
 
 #: What a copy leaves out. Compiled modules stay: they are good for all files but the mutant's.
 IGNORED = shutil.ignore_patterns(".*", "_build", "runs", "results")

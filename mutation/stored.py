@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
-from speedbook.agreement import without_remarks
-from speedbook.claims import Registry
-from speedbook.notebooks import code, read_notebook
+from speedbook.claims.agreement import without_remarks
+from speedbook.claims.registry import Registry
+from speedbook.notebook.files import code, read_notebook
 from speedbook.paths import files_below, write_if_changed
-from speedbook.provenance import digest
+from speedbook.run.provenance import digest
 
 #: The modules all of whose mutants are run, and the tests that look at each: those of the module,
 #: those of its users, and the examples in its docstrings.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from speedbook.cli import app
+from speedbook.commands.app import app
 
 if __name__ == "__main__":
     app(prog_name="speedbook")

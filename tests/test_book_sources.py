@@ -7,16 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from speedbook.claims import load_registry
-from speedbook.execution import CELL_TIMEOUT
-from speedbook.ledger import LEDGER, derive_ledger, ledger_text, read_ledger
-from speedbook.lint import output_problems, seed_problems, source_problems, usage_problems
-from speedbook.notebooks import code_cells, read_notebook, serialise
-from speedbook.pages import page_problems
-from speedbook.pictures import FOLDER, pictures
-from speedbook.prose import loose_numbers, prose_problems
-from speedbook.relations import Relations
-from speedbook.rules import Verdict
+from speedbook.claims.ledger import LEDGER, derive_ledger, ledger_text, read_ledger
+from speedbook.claims.registry import load_registry
+from speedbook.claims.relations import Relations
+from speedbook.claims.rules import Verdict
+from speedbook.notebook.contract import (
+    output_problems,
+    seed_problems,
+    source_problems,
+    usage_problems,
+)
+from speedbook.notebook.files import code_cells, read_notebook, serialise
+from speedbook.notebook.prose import loose_numbers, prose_problems
+from speedbook.press.front_matter import page_problems
+from speedbook.press.pictures import FOLDER, pictures
+from speedbook.run.execution import CELL_TIMEOUT
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted(

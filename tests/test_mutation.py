@@ -14,7 +14,7 @@ import pytest
 
 from mutation import named, stored
 from mutation.forks import CAUGHT, changed_function, read_answers
-from speedbook.claims import load_registry
+from speedbook.claims.registry import load_registry
 
 ROOT = Path(__file__).resolve().parents[1]
 MUTANTS = stored.named_mutants(ROOT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from speedbook.claims import Claim
+from speedbook.claims.registry import Claim
 
 CLAIM = {
     "id": "prop-1",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from speedbook.cli import app
+from speedbook.commands.app import app
 
 from .helpers import ROOT
 

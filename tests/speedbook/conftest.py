@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,7 @@ import nbformat
 import pytest
 import yaml
 
-from speedbook.notebooks import KERNELSPEC, LANGUAGE
+from speedbook.notebook.files import KERNELSPEC, LANGUAGE
 
 TITLE = "# A page\n\n*You will see* a number. *You need* nothing."
 PARAMETERS = "x: int = 3  # a number [1 .. 9]"
@@ -21,7 +20,7 @@ CONFIG = {
     "only_build_toc_files": True,
     "execute": {"execute_notebooks": "off"},
     "sphinx": {
-        "extra_extensions": ["speedbook.sphinx_ext"],
+        "extra_extensions": ["speedbook.press.sphinx.extension"],
         "config": {"html_static_path": ["book/_static"], "html_css_files": ["style.css"]},
     },
     "parse": {"myst_enable_extensions": ["colon_fence", "deflist", "dollarmath"]},
@@ -114,13 +113,3 @@ def make_tiny_book() -> Callable[[Path], TinyBook]:
 @pytest.fixture
 def tiny_book(tmp_path: Path) -> TinyBook:
     return make(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def real_air_quality() -> Path:
-    """Return the file of Air Quality, which the repository may not hold, where it is at hand."""
-    folder = os.environ.get("SPEEDLIB_DATA_DIR")
-    path = Path(folder or ".") / "AirQualityUCI.csv"
-    if folder is None or not path.is_file():
-        pytest.skip("AirQualityUCI.csv is not in SPEEDLIB_DATA_DIR: not tested on the real file")
-    return path

@@ -14,14 +14,14 @@ import pytest
 from nbformat.v4 import new_output
 from typer.testing import CliRunner
 
-import speedbook.build
-import speedbook.cache
-import speedbook.press
+import speedbook.commands.build
+import speedbook.press.jupyter_book
+import speedbook.run.cache
 from speedbook import record
-from speedbook.cli import app
-from speedbook.execution import Finished
-from speedbook.ledger import ledger_text
-from speedbook.notebooks import code_cells, read_notebook, serialise, write_notebook
+from speedbook.claims.ledger import ledger_text
+from speedbook.commands.app import app
+from speedbook.notebook.files import code_cells, read_notebook, serialise, write_notebook
+from speedbook.run.execution import Finished
 
 from .builds import build
 from .helpers import FIG, PROP, ROOT, edit
@@ -64,9 +64,9 @@ class Kernels:
 @pytest.fixture
 def kernels(tiny_book, monkeypatch):
     kernels = Kernels()
-    monkeypatch.setattr(speedbook.build, "execute_all", kernels)
+    monkeypatch.setattr(speedbook.commands.build, "execute_all", kernels)
     page = tiny_book.root / "_build" / "html" / "index.html"
-    monkeypatch.setattr(speedbook.build, "press", lambda *_: page)
+    monkeypatch.setattr(speedbook.commands.build, "press", lambda *_: page)
     monkeypatch.chdir(tiny_book.root)
     return kernels
 
@@ -291,7 +291,7 @@ def test_an_interrupt_is_130(kernels, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(speedbook.build, "press", interrupt)
+    monkeypatch.setattr(speedbook.commands.build, "press", interrupt)
     assert "Interrupted" in build(code=130)
 
 
@@ -307,7 +307,7 @@ def test_wrong_usage_is_2(tmp_path, monkeypatch):
 
 def test_help_loads_nothing_heavy():
     script = (
-        "import sys\nfrom speedbook.cli import app\ntry:\n    app(['--help'])\n"
+        "import sys\nfrom speedbook.commands.app import app\ntry:\n    app(['--help'])\n"
         "except SystemExit as stop:\n    assert not stop.code\n"
         "print(*sorted(m for m in sys.modules if '.' not in m), file=sys.stderr)"
     )

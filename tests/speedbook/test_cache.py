@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-import speedbook.build
-import speedbook.cache
-import speedbook.press
-from speedbook.notebooks import read_notebook
+import speedbook.commands.build
+import speedbook.press.jupyter_book
+import speedbook.run.cache
+from speedbook.notebook.files import code, read_notebook
 
 from .a_claim import claim
 from .helpers import FIG, PROP, ROOT, edit
 
 
 def run_key(book, name=PROP):
-    registry = speedbook.build.load_registry(book.root)
-    shared = speedbook.cache.shared_key(book.root)
-    return speedbook.cache.run_key(
+    registry = speedbook.commands.build.load_registry(book.root)
+    shared = speedbook.run.cache.shared_key(book.root)
+    return speedbook.run.cache.run_key(
         read_notebook(book.root / name), registry.of_notebook(name), shared
     )
 
@@ -51,24 +52,24 @@ def test_the_key_knows_lock_python_new_modules_and_new_data(tiny_book, monkeypat
     for name in ("requirements.txt", "speedlib/solvers/lp.py", "data/more.csv"):
         tiny_book.write(name, "x")
         keys.append(run_key(tiny_book))
-    monkeypatch.setattr(speedbook.cache.platform, "python_version", lambda: "3.99.0")
+    monkeypatch.setattr(speedbook.run.cache.platform, "python_version", lambda: "3.99.0")
     keys.append(run_key(tiny_book))
     assert len(set(keys)) == len(keys)
 
 
 def test_a_page_may_read_files_of_its_own(tiny_book, monkeypatch):
-    monkeypatch.setattr(speedbook.cache, "READS", {PROP: ("tests", "conftest.py")})
+    monkeypatch.setattr(speedbook.run.cache, "READS", {PROP: ("tests", "conftest.py")})
     for name in ("tests/test_one.py", "conftest.py"):
         tiny_book.write(name, "x")
-    before = speedbook.cache.page_key(tiny_book.root, PROP, "shared")
+    before = speedbook.run.cache.page_key(tiny_book.root, PROP, "shared")
     tiny_book.write("tests/__pycache__/test_one.pyc", "x")
-    assert speedbook.cache.page_key(tiny_book.root, PROP, "shared") == before
+    assert speedbook.run.cache.page_key(tiny_book.root, PROP, "shared") == before
     for name in ("tests/test_one.py", "conftest.py"):
         tiny_book.write(name, "y")
-        after = speedbook.cache.page_key(tiny_book.root, PROP, "shared")
+        after = speedbook.run.cache.page_key(tiny_book.root, PROP, "shared")
         assert after != before
         before = after
-    assert speedbook.cache.page_key(tiny_book.root, FIG, "shared") == "shared"
+    assert speedbook.run.cache.page_key(tiny_book.root, FIG, "shared") == "shared"
 
 
 def test_a_claim_of_another_page_changes_no_key(tiny_book):
@@ -79,16 +80,30 @@ def test_a_claim_of_another_page_changes_no_key(tiny_book):
 
 @pytest.mark.parametrize(
     ("name", "changes"),
-    [("claims.py", True), ("datasets/__init__.py", True), ("new.py", True), ("build.py", False)],
+    [
+        ("speedbook/claims/rules.py", True),
+        ("speedbook/figures.py", True),
+        ("speedbook/new.py", True),
+        ("speedbook/new/new.py", True),
+        ("paper/theory/regret.py", True),
+        ("paper/new.py", True),
+        ("speedbook/press/run_page.py", False),
+        ("speedbook/press/sphinx/errata.py", False),
+        ("speedbook/run/cache.py", False),
+        ("speedbook/notebook/prose.py", False),
+        ("speedbook/commands/build.py", False),
+    ],
 )
-def test_the_key_knows_the_evidence_parts_of_speedbook(
+def test_the_folder_decides_whether_a_notebook_runs_again(
     tiny_book, tmp_path, monkeypatch, name, changes
 ):
-    package = tmp_path / "speedbook"
-    shutil.copytree(ROOT / "speedbook", package, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(speedbook.cache, "PACKAGE", package)
+    for room in ("speedbook", "paper"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / room, tmp_path / room, ignore=ignored)
+    monkeypatch.setattr(speedbook.run.cache, "PACKAGE", tmp_path / "speedbook")
     before = run_key(tiny_book)
-    with (package / name).open("a") as source:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    with (tmp_path / name).open("a") as source:
         source.write("# a line\n")
     assert (run_key(tiny_book) != before) == changes
 
@@ -97,29 +112,32 @@ def test_what_the_errata_say_of_a_claim_runs_nothing_again(tiny_notebook):
     notebook = tiny_notebook("x")
 
     def key(**changes):
-        return speedbook.cache.run_key(notebook, [claim(**changes)], "shared")
+        return speedbook.run.cache.run_key(notebook, [claim(**changes)], "shared")
 
     assert key(counterexample="One.", corrected_by=["a"], rests_on=["b"]) == key()
     assert key(uncorrected="No need.") == key() != key(title="Another")
 
 
-def test_what_a_notebook_imports_is_evidence():
-    script = (
-        "import sys, speedbook; speedbook.record, speedbook.figures, speedbook.datasets;"
-        "print(*(m for m in sys.modules if m.startswith('speedbook.')))"
-    )
+def test_what_the_notebooks_import_is_evidence():
+    imports = {
+        line
+        for path in (ROOT / "notebooks").rglob("*.ipynb")
+        for source in code(read_notebook(path))
+        for line in re.findall(r"^from (?:paper|speedbook)[\w.]* import [^(\n]+$", source, re.M)
+    }
+    script = "\n".join([*sorted(imports), "import sys", "print(*sys.modules)"])
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    loaded = {name.split(".")[1] for name in done.stdout.split()}
-    assert {"claims", "rules", "cards", "figures", "datasets"} <= loaded
-    assert not loaded & speedbook.cache.PRESS
+    loaded = {name.split(".")[1] for name in done.stdout.split() if name[:10] == "speedbook."}
+    assert {"claims", "figures", "paths"} <= loaded
+    assert not loaded & speedbook.run.cache.PRESS
 
 
 def test_an_unreadable_run_counts_as_none(tmp_path, tiny_notebook):
-    cache = speedbook.cache.Cache(tmp_path)
+    cache = speedbook.run.cache.Cache(tmp_path)
     assert cache.get(FIG, "k") is None
-    cache.put(FIG, "k", speedbook.cache.Run(tiny_notebook("x"), 1.5))
+    cache.put(FIG, "k", speedbook.run.cache.Run(tiny_notebook("x"), 1.5))
     assert cache.get(FIG, "k").seconds == 1.5
     (path,) = tmp_path.rglob("*.json")
     path.write_text(path.read_text()[:50])
@@ -127,9 +145,9 @@ def test_an_unreadable_run_counts_as_none(tmp_path, tiny_notebook):
 
 
 def test_old_runs_are_forgotten(tmp_path, tiny_notebook):
-    cache = speedbook.cache.Cache(tmp_path)
+    cache = speedbook.run.cache.Cache(tmp_path)
     for i in range(8):
-        cache.put(FIG, f"k{i}", speedbook.cache.Run(tiny_notebook("x"), i))
+        cache.put(FIG, f"k{i}", speedbook.run.cache.Run(tiny_notebook("x"), i))
         path = tmp_path / FIG / f"k{i}.json"
         os.utime(path, (i + 1, i + 1))
     assert sorted(path.stem for path in (tmp_path / FIG).iterdir()) == [

@@ -10,9 +10,9 @@ import yaml
 from pydantic import ValidationError
 
 import speedbook
-from speedbook.claims import load_registry, record
+from speedbook.claims.registry import load_registry, record
+from speedbook.claims.rules import Equal
 from speedbook.paths import find_root
-from speedbook.rules import Equal
 
 from .a_claim import CLAIM
 

@@ -94,7 +94,7 @@ def press(tmp_path):
                 tmp_path / "trees",
                 "html",
                 confoverrides={
-                    "extensions": ["myst_parser", "speedbook.sphinx_ext"],
+                    "extensions": ["myst_parser", "speedbook.press.sphinx.extension"],
                     "myst_enable_extensions": ["dollarmath"],
                     "exclude_patterns": ["html", "trees", "book"],
                 },

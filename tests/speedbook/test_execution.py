@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from speedbook.execution import Finished, Job, execute, execute_all, kernel_environment
-from speedbook.notebooks import code_cells, read_notebook, write_notebook
+from speedbook.notebook.files import code_cells, read_notebook, write_notebook
+from speedbook.run.execution import Finished, Job, execute, execute_all, kernel_environment
 
 from .helpers import ROOT
 

@@ -20,7 +20,7 @@ from PIL import Image
 from scipy.optimize import LinearConstraint, minimize
 
 from speedbook import figures
-from speedbook.render import FigureRenderer
+from speedbook.press.sphinx.figure_renderer import FigureRenderer
 from speedlib import SPEED, OnPolicy, mse_curve, unit_ball
 
 matplotlib.use("Agg")

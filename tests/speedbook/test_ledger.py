@@ -8,10 +8,10 @@ import itertools
 import nbformat
 import pytest
 
-from speedbook.cards import card_html, card_text, rounded
-from speedbook.claims import Registry
-from speedbook.ledger import LedgerError, derive_ledger, ledger_text, lookup, read_ledger
-from speedbook.rules import Verdict
+from speedbook.claims.cards import card_html, card_text, rounded
+from speedbook.claims.ledger import LedgerError, derive_ledger, ledger_text, lookup, read_ledger
+from speedbook.claims.registry import Registry
+from speedbook.claims.rules import Verdict
 
 from .a_claim import CLAIM, claim
 

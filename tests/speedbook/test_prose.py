@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from speedbook.prose import loose_numbers, prose_problems
+from speedbook.notebook.prose import loose_numbers, prose_problems
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedbook.claims import Registry
-from speedbook.layers import lay_out
-from speedbook.relations import Relations, relation_problems, statement_of
-from speedbook.rules import Verdict
+from speedbook.claims.registry import Registry
+from speedbook.claims.relations import Relations, relation_problems, statement_of
+from speedbook.claims.rules import Verdict
+from speedbook.press.sphinx.map_layout import lay_out
 
 from .a_claim import claim
 

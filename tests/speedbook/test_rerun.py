@@ -8,9 +8,9 @@ import re
 import pytest
 from nbformat.v4 import new_markdown_cell
 
-from speedbook.manifest import read_manifest
-from speedbook.notebooks import code_cells, read_notebook
-from speedbook.results import Results, table_csv
+from speedbook.notebook.files import code_cells, read_notebook
+from speedbook.run.manifest import read_manifest
+from speedbook.run.results import Results, table_csv
 
 from .helpers import PROP
 from .reruns import files_of, folders, rerun, start

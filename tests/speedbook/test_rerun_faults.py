@@ -17,11 +17,11 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 from rich.console import Console
 
-import speedbook.runs
-from speedbook.execution import ANSI, Finished
-from speedbook.manifest import read_manifest
-from speedbook.notebooks import code_cells, read_notebook
-from speedbook.progress import Reporter
+import speedbook.run.folder
+from speedbook.commands.reporter import Reporter
+from speedbook.notebook.files import code_cells, read_notebook
+from speedbook.run.execution import ANSI, Finished
+from speedbook.run.manifest import read_manifest
 from speedlib.simulation import PROGRESS_FILE
 
 from .helpers import FIG, PROP, ROOT, alive, wait_until
@@ -45,7 +45,7 @@ def no_kernels(monkeypatch):
             shutil.copyfile(job.source, job.output)
             yield Finished(job, 0.1)
 
-    monkeypatch.setattr(speedbook.runs, "execute_all", copied)
+    monkeypatch.setattr(speedbook.run.folder, "execute_all", copied)
 
 
 def failed(root: Path, ending: str = "-failed") -> Path:
@@ -127,7 +127,7 @@ def test_quiet_says_nothing_and_a_terminal_is_needed_for_bars(book, no_kernels):
 
 
 def test_a_folder_that_is_there_is_never_written_to(book, no_kernels, monkeypatch):
-    monkeypatch.setattr(speedbook.runs, "_folder_name", lambda *_: "name")
+    monkeypatch.setattr(speedbook.run.folder, "_folder_name", lambda *_: "name")
     for x in (1, 2, 3):
         rerun("fig", "-p", f"x={x}")
     found = folders(book.root)
@@ -175,7 +175,7 @@ def test_a_full_disk_while_the_results_are_written_is_named(book, no_kernels, mo
     def full(path, content):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(speedbook.runs, "write_atomically", full)
+    monkeypatch.setattr(speedbook.run.folder, "write_atomically", full)
     said = rerun("fig", code=3)
     assert "fig.ipynb: No space left on device" in said
     assert "+ 1" in failed(book.root).joinpath("fig.ipynb").read_text()
@@ -196,14 +196,14 @@ def test_a_file_that_cannot_grow_is_named(book, size):
 
 def test_an_unwritable_place_is_named_before_anything_runs(book, monkeypatch):
     book.write("file", "")
-    monkeypatch.setattr(speedbook.runs, "execute_all", None)
+    monkeypatch.setattr(speedbook.run.folder, "execute_all", None)
     assert "file" in (said := rerun("fig", "--out", "file", code=3))
     assert "Not a directory" in said or "File exists" in said
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions")
 def test_a_read_only_folder_is_named_before_anything_runs(book, monkeypatch):
-    monkeypatch.setattr(speedbook.runs, "execute_all", None)
+    monkeypatch.setattr(speedbook.run.folder, "execute_all", None)
     folder = book.root / "locked"
     folder.mkdir()
     folder.chmod(0o500)
@@ -263,7 +263,7 @@ def test_where_an_interrupt_leaves_nothing_it_says_so_and_leaves_no_folder(
     if others:
         rerun("fig")
     before = folders(book.root)
-    monkeypatch.setattr(speedbook.runs, "execute_all", stop)
+    monkeypatch.setattr(speedbook.run.folder, "execute_all", stop)
     said = rerun("fig", code=130)
     assert said.endswith("Interrupted: before there was anything to keep.\n")
     assert folders(book.root) == before
@@ -281,7 +281,7 @@ def test_a_notebook_that_breaks_the_contract_does_not_run(book, tiny_notebook):
 
 
 def test_all_is_checked_before_anything_runs(book, monkeypatch):
-    monkeypatch.setattr(speedbook.runs, "execute_all", None)
+    monkeypatch.setattr(speedbook.run.folder, "execute_all", None)
     said = rerun("fig", "-p", "x=10", code=2)
     assert said == "speedbook: x: must be between 1 and 9; got 10\n"
     assert "nearest: x" in rerun("fig", "-p", "xx=1", code=2)
@@ -308,7 +308,7 @@ def test_help_shows_the_parameters_of_the_notebook(book):
 
 def test_help_of_a_notebook_loads_nothing_heavy():
     script = (
-        "import sys\nfrom speedbook.cli import app\ntry:\n"
+        "import sys\nfrom speedbook.commands.app import app\ntry:\n"
         "    app(['rerun', 'fig1a-unit-ball', '--help'])\n"
         "except SystemExit as stop:\n    assert not stop.code\n"
         "print(*sorted(m for m in sys.modules if '.' not in m), file=sys.stderr)"
@@ -324,17 +324,17 @@ def test_help_of_a_notebook_loads_nothing_heavy():
 def test_the_command_that_pages_show_is_understood(monkeypatch):
     import shlex
 
-    import speedbook.rerun
-    from speedbook.pages import rerun_command
-    from speedbook.shelf import notebook_names, shelf_parameters
+    import speedbook.commands.rerun
+    from speedbook.notebook.find import notebook_names, shelf_parameters
+    from speedbook.press.front_matter import rerun_command
 
     asked = []
 
     def no_run(request, out, reporter):
         asked.append(request)
-        raise speedbook.rerun.RunFailed("not here")
+        raise speedbook.commands.rerun.RunFailed("not here")
 
-    monkeypatch.setattr(speedbook.rerun, "run", no_run)
+    monkeypatch.setattr(speedbook.commands.rerun, "run", no_run)
     monkeypatch.chdir(ROOT)
     names = notebook_names(ROOT)
     for name in names:
@@ -350,11 +350,11 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
 
 def test_a_step_tells_the_cell_and_how_far_its_simulation_is(tmp_path):
     cell, simulation = tmp_path / "cell", tmp_path / "simulation"
-    assert speedbook.runs.PROGRESS_FILE == PROGRESS_FILE
-    assert speedbook.runs._step(cell, simulation) is None
+    assert speedbook.run.folder.PROGRESS_FILE == PROGRESS_FILE
+    assert speedbook.run.folder._step(cell, simulation) is None
     cell.write_text("4")
-    assert speedbook.runs._step(cell, simulation) == (4, "cell 5")
+    assert speedbook.run.folder._step(cell, simulation) == (4, "cell 5")
     simulation.write_text("12/48")
-    assert speedbook.runs._step(cell, simulation) == (4, "cell 5, 25% simulated")
+    assert speedbook.run.folder._step(cell, simulation) == (4, "cell 5, 25% simulated")
     simulation.write_text("12/")
-    assert speedbook.runs._step(cell, simulation) == (4, "cell 5")
+    assert speedbook.run.folder._step(cell, simulation) == (4, "cell 5")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedbook.rules import SYMBOLS, VERDICTS, AtLeast, AtMost, Equal, Outcome, Verdict
+from speedbook.claims.rules import SYMBOLS, VERDICTS, AtLeast, AtMost, Equal, Outcome, Verdict
 
 from .a_claim import claim
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedbook.usage import unread
+from speedbook.notebook.usage import unread
 
 
 @pytest.mark.parametrize(

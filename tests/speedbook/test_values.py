@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-import speedbook.rerun
-from speedbook.cli import app
-from speedbook.manifest import Manifest
-from speedbook.notebooks import notebook_parameters, read_notebook
-from speedbook.parameters import Parameter, read_parameters
-from speedbook.shelf import find_notebook, notebook_names, shelf_parameters
-from speedbook.values import (
+import speedbook.commands.rerun
+from speedbook.commands.app import app
+from speedbook.notebook.files import notebook_parameters, read_notebook
+from speedbook.notebook.find import find_notebook, notebook_names, shelf_parameters
+from speedbook.notebook.parameters import Parameter, read_parameters
+from speedbook.notebook.values import (
     PAPER,
     as_argument,
     as_shown,
@@ -27,6 +26,7 @@ from speedbook.values import (
     read_file,
     read_values,
 )
+from speedbook.run.manifest import Manifest
 
 ROOT = Path(__file__).parents[2]
 FIG = "notebooks/figures/fig.ipynb"
@@ -267,12 +267,12 @@ def asked(tmp_path_factory, make_tiny_book, tiny_notebook):
 
     def no_run(request, out, reporter):
         ran.append(request)
-        raise speedbook.rerun.RunFailed("it would have run")
+        raise speedbook.commands.rerun.RunFailed("it would have run")
 
     def ask(*arguments):
         ran.clear()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(speedbook.rerun, "run", no_run)
+            patch.setattr(speedbook.commands.rerun, "run", no_run)
             patch.chdir(book.root)
             result = CliRunner().invoke(app, ["rerun", *arguments])
         assert result.exception is None or isinstance(result.exception, SystemExit), result

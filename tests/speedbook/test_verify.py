@@ -19,8 +19,8 @@ import yaml
 from nbformat.v4 import new_output
 from typer.testing import CliRunner
 
-import speedbook.verify
-from speedbook.agreement import (
+import speedbook.commands.verify
+from speedbook.claims.agreement import (
     Agreement,
     Trial,
     agreement_text,
@@ -30,10 +30,10 @@ from speedbook.agreement import (
     store_agreements,
     without_remarks,
 )
-from speedbook.claims import load_registry
-from speedbook.cli import app
-from speedbook.execution import Finished
-from speedbook.notebooks import code_cells, read_notebook, write_notebook
+from speedbook.claims.registry import load_registry
+from speedbook.commands.app import app
+from speedbook.notebook.files import code_cells, read_notebook, write_notebook
+from speedbook.run.execution import Finished
 
 ROOT = Path(__file__).parents[2]
 PROP = "notebooks/claims/prop-1.ipynb"
@@ -104,7 +104,7 @@ def book(tiny_book, monkeypatch):
 @pytest.fixture
 def kernels(book, monkeypatch):
     kernels = Kernels()
-    monkeypatch.setattr(speedbook.verify, "execute_all", kernels)
+    monkeypatch.setattr(speedbook.commands.verify, "execute_all", kernels)
     return kernels
 
 

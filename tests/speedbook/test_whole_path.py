@@ -10,8 +10,8 @@ import signal
 
 import pytest
 
-import speedbook.press
-from speedbook.notebooks import code_cells, read_notebook
+import speedbook.press.jupyter_book
+from speedbook.notebook.files import code_cells, read_notebook
 
 from .builds import build, run_cli
 from .helpers import FIG, PROP, alive, edit, wait_until
@@ -123,7 +123,7 @@ def test_pages_follow_the_ledger_and_an_unchanged_book_is_not_pressed(copy_of_bu
     def pressed(*_):
         raise AssertionError("pressed again")
 
-    monkeypatch.setattr(speedbook.press, "_run", pressed)
+    monkeypatch.setattr(speedbook.press.jupyter_book, "_run", pressed)
     build()
 
 

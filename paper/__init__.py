@@ -1,0 +1,1 @@
+"""What only this paper's pages need: its environments, data, bounds, plots, exact arithmetic."""

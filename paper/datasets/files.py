@@ -1,0 +1,149 @@
+"""Where the files of the data sets are, and the check that they are what they should be."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from paper.datasets.dataset import Dataset
+
+#: The embedded files, and the list of what SHA-256 each of them must have.
+DATA_FOLDER = Path(__file__).resolve().parents[2] / "data"
+SUMS = DATA_FOLDER / "SHA256SUMS"
+
+#: The environment variable that names a folder to look in first.
+VARIABLE = "SPEEDLIB_DATA_DIR"
+
+#: What to do about a file in ``data/`` that is lost or changed.
+RESTORE = "restore it from the repository"
+
+
+class DatasetError(Exception):
+    """A file of a data set is missing, unreadable or not the expected one.
+
+    The text names the file and says what to do.
+    """
+
+
+def expected_sha256(dataset: Dataset) -> str:
+    """Return the SHA-256 that the file of a data set must have."""
+    if dataset.download is not None:
+        return dataset.download.member_sha256
+    return embedded_sha256(dataset.file)
+
+
+def embedded_sha256(file: str) -> str:
+    """Return the SHA-256 that a file in ``data/`` must have."""
+    lines = SUMS.read_text(encoding="utf-8").splitlines()
+    return next(digest for digest, name in map(str.split, lines) if name == file)
+
+
+def cache_folder() -> Path:
+    """Return the folder that fetched files are kept in."""
+    return user_cache_path("speed-companion")
+
+
+def folders() -> list[Path]:
+    """Return the folders where files are looked for, in this order.
+
+    Raises
+    ------
+    DatasetError
+        If the environment variable names something that is no folder: surely a slip, which would
+        otherwise show as a missing file, or not at all.
+    """
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return [DATA_FOLDER, cache_folder()]
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise DatasetError(
+            f"{VARIABLE} is {named!r}, which is no folder"
+            "\n  what to do: name the folder that holds the files, or unset it"
+        )
+    return [folder, DATA_FOLDER, cache_folder()]
+
+
+def find(dataset: Dataset) -> Path | None:
+    """Return where the file of a data set is, or None.
+
+    Raises
+    ------
+    DatasetError
+        As `folders`.
+    """
+    candidates = (folder / dataset.file for folder in folders())
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def locate(dataset: Dataset, path: str | os.PathLike[str] | None = None) -> Path:
+    """Return where the file of a data set is.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data set.
+    path : path-like, optional
+        Where its file is said to be; then it is looked for nowhere else.
+
+    Raises
+    ------
+    DatasetError
+        If it is not there.
+    """
+    candidates = [Path(path)] if path is not None else [at / dataset.file for at in folders()]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    looked = "".join(f"\n  not found:  {candidate}" for candidate in candidates)
+    raise DatasetError(f"{dataset.file} is missing{looked}\n  what to do: {dataset.remedy}")
+
+
+def read_checked(dataset: Dataset, path: Path) -> bytes:
+    """Return the content of the file of a data set, if it is the expected one.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data set.
+    path : Path
+        Its file, which may have another name.
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read or its SHA-256 is not the expected one.
+    """
+    return _checked(path, dataset.file, expected_sha256(dataset), dataset.remedy)
+
+
+def read_embedded(file: str) -> bytes:
+    """Return the content of a file in ``data/``, if it is the expected one.
+
+    Raises
+    ------
+    DatasetError
+        As `read_checked`.
+    """
+    return _checked(DATA_FOLDER / file, file, embedded_sha256(file), RESTORE)
+
+
+def _checked(path: Path, file: str, expected: str, remedy: str) -> bytes:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DatasetError(
+            f"{path} cannot be read: {error.strerror}\n  what to do: {remedy}"
+        ) from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise DatasetError(
+            f"{path} is not the expected {file}, and was not read any further"
+            f"\n  expected:   SHA-256 {expected}"
+            f"\n  found:      SHA-256 {found} ({len(content):,} bytes)"
+            f"\n  what to do: replace or remove this file; {remedy}"
+        )
+    return content

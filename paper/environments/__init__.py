@@ -1,0 +1,1 @@
+"""The environments of the paper: printed ones, and those made from data."""

@@ -1,0 +1,327 @@
+"""Environments of the Air Quality data: from its file, or from the moments that describe it.
+
+The file may not be passed on with this project. What may is `data/air-quality-moments.json`: means,
+covariances, quantiles and fitted models of it. From these a surrogate is drawn by a Gaussian copula
+where the file is not at hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from paper.datasets import info, load
+from paper.datasets.files import expected_sha256, read_embedded
+from speedlib import Environment, LinearBandit
+from speedlib.checks import check_choice, check_count
+from speedlib.environments import threshold_policy
+from speedlib.fitting import calibration, fit_model, prepare_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+#: Five sensors and one quantity of the weather: the paper has six features, and does not name them.
+SENSORS = ("PT08.S1(CO)", "PT08.S2(NMHC)", "PT08.S3(NOx)", "PT08.S4(NO2)", "PT08.S5(O3)")
+WEATHER = ("T", "RH", "AH")
+#: What may serve as the "air quality value"; the hydrocarbons are missing nine times out of ten.
+TARGETS = {"CO": "CO(GT)", "NOx": "NOx(GT)", "NO2": "NO2(GT)", "benzene": "C6H6(GT)"}
+COLUMNS = (*SENSORS, *WEATHER, *TARGETS.values())
+#: Scaling and no preparation differ by a linear map, which changes no design.
+PREPARATIONS = ("scale", "centre")
+SOURCES = ("embedded", "real")
+#: Which of the hours at which nothing is missing make the table.
+HOURS = ("spread", "first", "random")
+
+#: Size of the paper's table.
+SAMPLES = 1500
+MOMENTS, RESULTS = "air-quality-moments.json", "air-quality-results.json"
+#: Quantiles are kept at these probabilities, and numbers with so many digits.
+PROBABILITIES = np.linspace(0.0, 1.0, 201)
+DIGITS = 9
+
+
+def samples(
+    table: pd.DataFrame,
+    size: int = SAMPLES,
+    hours: str = "spread",
+    rng: np.random.Generator | None = None,
+) -> pd.DataFrame:
+    """Return hours at which nothing is missing, in the order of time.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As ``load("air-quality")`` returns it.
+    size : int
+        How many. The paper says 1500 and not which of the 9357 hours these are.
+    hours : {"spread", "first", "random"}
+        Spread evenly over the year, the earliest, or drawn at random without replacement.
+    rng : numpy.random.Generator, optional
+        Source of random hours; needed for these only.
+    """
+    check_choice("hours", hours, HOURS)
+    complete = table[list(COLUMNS)].dropna()
+    if len(complete) < check_count("size", size, 2):
+        raise ValueError(f"size: only {len(complete)} hours are complete; got {size}")
+    if hours == "first":
+        return complete.iloc[:size]
+    if hours == "spread":
+        return complete.iloc[np.linspace(0, len(complete) - 1, size).round().astype(int)]
+    if rng is None:
+        raise ValueError("rng: hours='random' needs a generator; got None")
+    return complete.iloc[np.sort(rng.choice(len(complete), size, replace=False))]
+
+
+def check_hours(hours: str, source: str) -> None:
+    """Check that the hours can be chosen: a surrogate's moments are of the spread ones.
+
+    Raises
+    ------
+    ValueError
+        If the hours are no choice, or the source has no others than spread.
+    """
+    check_choice("source", source, SOURCES)
+    check_choice("hours", hours, HOURS)
+    if source == "embedded" and hours != "spread":
+        raise ValueError(
+            "hours: the surrogate has the moments of hours spread over the year, others need "
+            f"source='real'; got {hours!r} with source={source!r}"
+        )
+
+
+def make_moments(table: pd.DataFrame) -> dict[str, Any]:
+    """Describe the samples of a table: what `air-quality-moments.json` holds.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As ``load("air-quality")`` returns it.
+
+    Returns
+    -------
+    dict
+        Names, number, means, covariance, quantiles and the correlation of normal scores; under
+        ``"fits"``, for each choice of weather, target and preparation, the fitted parameter and
+        covariance in the prepared coordinates, and the calibration of the variances.
+    """
+    chosen = samples(table)
+    values = chosen.to_numpy()
+    scores = ndtri((chosen.rank().to_numpy() - 0.5) / len(values))
+    fits = {
+        "/".join(choice): _fitted(chosen, *choice)
+        for choice in product(WEATHER, TARGETS, PREPARATIONS)
+    }
+    return {
+        "about": "Moments of 1500 hours of the Air Quality data; see LICENCES.md",
+        "sha256 of AirQualityUCI.csv": expected_sha256(info("air-quality")),
+        "columns": list(COLUMNS),
+        "n": len(values),
+        "means": _rounded(values.mean(axis=0)),
+        "covariance": _rounded(np.cov(values.T, bias=True)),
+        "correlation of normal scores": _rounded(np.corrcoef(scores.T)),
+        "probabilities": _rounded(PROBABILITIES),
+        "quantiles": _rounded(np.quantile(values, PROBABILITIES, axis=0).T),
+        "fits": fits,
+    }
+
+
+def _fitted(chosen: pd.DataFrame, weather: str, target: str, preparation: str) -> dict[str, Any]:
+    X, y = prepare_table(
+        chosen[[*SENSORS, weather]].to_numpy(), chosen[TARGETS[target]].to_numpy(), preparation
+    )
+    fit = fit_model(X, y)
+    found = calibration(fit.variances, (y - X @ fit.theta) ** 2)
+    return {
+        "theta": _rounded(fit.theta),
+        "Sigma": _rounded(fit.Sigma),
+        "residual variance": _rounded(fit.residual_variance),
+        "calibration": {
+            name: _rounded(column) for name, column in found.to_frame().to_dict("list").items()
+        },
+    }
+
+
+def _rounded(numbers: Any) -> Any:
+    if isinstance(numbers, float):
+        return float(f"{numbers:.{DIGITS}g}")
+    if isinstance(numbers, int):
+        return numbers
+    return [_rounded(number) for number in np.asarray(numbers).tolist()]
+
+
+def load_moments() -> dict[str, Any]:
+    """Return the moments of the file in ``data/``, after a check of its SHA-256.
+
+    Raises
+    ------
+    DatasetError
+        If it is missing or not the expected one.
+    """
+    moments: dict[str, Any] = json.loads(read_embedded(MOMENTS))
+    return moments
+
+
+def load_results() -> dict[str, Any]:
+    """Return what the real data gave: the stored results in ``data/``, likewise checked.
+
+    Raises
+    ------
+    DatasetError
+        If they are missing or not the expected ones.
+    """
+    results: dict[str, Any] = json.loads(read_embedded(RESULTS))
+    return results
+
+
+def load_fit(
+    source: str = "embedded",
+    *,
+    hours: str = "spread",
+    weather: str = "T",
+    target: str = "CO",
+    preprocessing: str = "scale",
+    rng: np.random.Generator | None = None,
+) -> dict[str, Any]:
+    """Return a fit to the real data: an entry of ``"fits"`` of `make_moments`.
+
+    Parameters
+    ----------
+    source, hours, weather, target, preprocessing
+        See `air_quality`. Of hours spread over the year the fit comes from the moments file.
+    rng : numpy.random.Generator, optional
+        Source of random hours.
+    """
+    check_hours(hours, source)
+    if hours == "spread":
+        found: dict[str, Any] = load_moments()["fits"][f"{weather}/{target}/{preprocessing}"]
+        return found
+    return _fitted(
+        samples(load("air-quality"), SAMPLES, hours, rng), weather, target, preprocessing
+    )
+
+
+def draw_surrogate(
+    moments: Mapping[str, Any], size: int, rng: np.random.Generator
+) -> dict[str, Floats]:
+    """Draw rows with the marginal distributions and rank correlations of the data.
+
+    Parameters
+    ----------
+    moments : mapping
+        From `load_moments`.
+    size : int
+        Number of rows.
+    rng : numpy.random.Generator
+        Source of the rows.
+
+    Returns
+    -------
+    dict
+        A column of numbers, shape (size,), for each name.
+
+    Notes
+    -----
+    Gaussian copula: normal variables with the correlation of the data's normal scores go through
+    the normal distribution function and then through each column's quantiles.
+    """
+    correlation = np.array(moments["correlation of normal scores"])
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    shares = ndtr(rng.standard_normal((size, len(correlation))) @ root.T)
+    return {
+        name: np.interp(share, moments["probabilities"], quantiles)
+        for name, share, quantiles in zip(
+            moments["columns"], shares.T, moments["quantiles"], strict=True
+        )
+    }
+
+
+def air_quality(
+    source: str = "embedded",
+    *,
+    hours: str = "spread",
+    weather: str = "T",
+    target: str = "CO",
+    preprocessing: str = "scale",
+    n_actions: int = 400,
+    n_low: int = 30,
+    low_probability: float = 0.01,
+    noise: str = "gaussian",
+    rng: np.random.Generator,
+) -> Environment:
+    """Return the environment of the paper's Air Quality experiment, or its surrogate.
+
+    Parameters
+    ----------
+    source : {"embedded", "real"}
+        ``"embedded"``: features are a surrogate drawn from the moments file, with the parameter and
+        covariance that were fitted to the real data. ``"real"``: features are rows of the file.
+    hours : {"spread", "first", "random"}
+        Which 1500 of the hours at which nothing is missing are taken, see `samples`; random ones
+        anew for each environment. Others than spread need ``source="real"``.
+    weather : {"T", "RH", "AH"}
+        The sixth feature, beside the five sensors.
+    target : {"CO", "NOx", "NO2", "benzene"}
+        What stands for the "air quality value".
+    preprocessing : {"scale", "centre"}
+        See `speedlib.fitting.prepare_table`.
+    n_actions : int
+        How many of the samples are actions, drawn at random.
+    n_low, low_probability
+        See `speedlib.environments.threshold_policy`.
+    noise : str
+        Noise law of the bandit.
+    rng : numpy.random.Generator
+        Source of the actions, and of random hours.
+
+    Raises
+    ------
+    ValueError
+        If a choice is unknown, or the hours are not there to choose.
+    DatasetError
+        If the file that is needed is not at hand or not the expected one.
+    """
+    check_hours(hours, source)
+    for name, value, known in (
+        ("weather", weather, WEATHER),
+        ("target", target, tuple(TARGETS)),
+        ("preprocessing", preprocessing, PREPARATIONS),
+    ):
+        check_choice(name, value, known)
+    check_count("n_actions", n_actions, 2)
+    names = [*SENSORS, weather]
+    if source == "real":
+        chosen = samples(load("air-quality"), SAMPLES, hours, rng)
+        X, y = prepare_table(
+            chosen[names].to_numpy(), chosen[TARGETS[target]].to_numpy(), preprocessing
+        )
+        fit = fit_model(X, y)
+        theta, Sigma = fit.theta, fit.Sigma
+        X = X[np.sort(rng.choice(len(X), n_actions, replace=False))]
+    else:
+        moments = load_moments()
+        fitted = moments["fits"][f"{weather}/{target}/{preprocessing}"]
+        theta, Sigma = np.array(fitted["theta"]), np.array(fitted["Sigma"])
+        X = _prepared(moments, draw_surrogate(moments, n_actions, rng), names, preprocessing)
+    bandit = LinearBandit(X, theta, Sigma=Sigma, noise=noise)
+    policy = threshold_policy(bandit.variances, n_low, low_probability)
+    return Environment("air quality" if source == "real" else "surrogate", bandit, policy)
+
+
+def _prepared(
+    moments: Mapping[str, Any], drawn: Mapping[str, Floats], names: list[str], preparation: str
+) -> Floats:
+    """Prepare drawn features as the data were, by the means and deviations of the data."""
+    at = [moments["columns"].index(name) for name in names]
+    X = np.column_stack([drawn[name] for name in names])
+    if preparation == "centre":
+        X = X - np.array(moments["means"])[at]
+    return np.asarray(X / np.sqrt(np.diag(moments["covariance"]))[at])

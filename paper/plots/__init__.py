@@ -1,0 +1,1 @@
+"""Plots of the book: strategies, ratios to the oracle, shares and calibration."""

@@ -1,0 +1,110 @@
+"""How a verdict looks: the card in a notebook, and numbers with as many digits as they deserve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from speedbook.claims.registry import Claim
+    from speedbook.claims.rules import Verdict
+
+
+def rounded(number: float, width: float = 0.0) -> str:
+    """Write a number with the digits that an interval of the given width warrants.
+
+    Two significant digits of the width decide; an exact number (width 0) gets four of its own.
+
+    Examples
+    --------
+    >>> rounded(1.00342, width=0.0213), rounded(0.0509996), rounded(1234567, width=5000)
+    ('1.003', '0.051', '1.235e+06')
+    """
+    if width > 0 and 1e-4 <= max(abs(number), width) < 1e6:
+        decimals = max(0, 1 - math.floor(math.log10(width)))
+        return f"{number:z.{decimals}f}"
+    return f"{number:z.4g}"
+
+
+def rounded_record(entry: dict[str, Any]) -> tuple[str, str]:
+    """Return estimate and interval of a record as text; the interval of an exact one is empty.
+
+    Where the ends of an interval are positive and more than a factor of ten apart, its width says
+    nothing about the lower ones of the three numbers: each gets two digits of its own.
+
+    Examples
+    --------
+    >>> rounded_record({"estimate": 0.4764, "interval": [1.7e-5, 13520.6]})
+    ('0.48', '[1.7e-05, 13521]')
+    """
+    low, high = entry["interval"]
+    width = high - low
+    if 0 < low < high / 10:
+        estimate, *ends = (rounded(each, abs(each)) for each in (entry["estimate"], low, high))
+        return estimate, f"[{', '.join(ends)}]"
+    estimate = rounded(entry["estimate"], width)
+    return estimate, f"[{rounded(low, width)}, {rounded(high, width)}]" if width else ""
+
+
+def _rows(claim: Claim, entry: dict[str, Any]) -> list[tuple[str, str]]:
+    estimate, interval = rounded_record(entry)
+    rows = [
+        ("Claim", claim.statement),
+        ("Place", claim.place),
+        ("Rule", f"{claim.rule}"),
+        ("Found", f"{estimate} {interval}".strip()),
+    ]
+    if claim.constants:
+        rows.insert(1, ("Constants", claim.constants))
+    if entry["replications"] is not None:
+        rows.append(("Replications", replications_text(entry)))
+    if entry["seed"] is not None:
+        rows.append(("Seed", f"{entry['seed']}"))
+    return rows
+
+
+def replications_text(entry: Mapping[str, Any]) -> str:
+    """Write how many replications a record rests on, and in how many runs, where it says so.
+
+    Examples
+    --------
+    >>> replications_text({"replications": 2000})
+    '2,000'
+    >>> replications_text({"replications": 240, "runs": 6})
+    '240, in 6 runs of 40'
+    """
+    total, runs = entry["replications"], entry.get("runs")
+    if runs is None:
+        return f"{total:,}"
+    if runs == 1:
+        return f"{total:,}, in 1 run"
+    return f"{total:,}, in {runs:,} runs of {total // runs:,}"
+
+
+def badge_html(verdict: Verdict) -> str:
+    """Return symbol and word of a verdict; colour comes from the style sheet, if there is one."""
+    return (
+        f'<span class="verdict {verdict.css_class}">'
+        f'<span class="verdict-symbol" aria-hidden="true">{verdict.symbol}</span> {verdict}</span>'
+    )
+
+
+def card_html(claim: Claim, entry: dict[str, Any], verdict: Verdict) -> str:
+    """Return the card. It has no colours of its own, so that it is readable light and dark."""
+    rows = "\n".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in _rows(claim, entry)
+    )
+    return (
+        f'<div class="claim-card {verdict.css_class}">\n'
+        f'<p class="claim-card-title">{badge_html(verdict)} '
+        f"<strong>{escape(claim.title)}</strong> <code>{claim.id}</code></p>\n"
+        f"<dl>\n{rows}\n</dl>\n</div>"
+    )
+
+
+def card_text(claim: Claim, entry: dict[str, Any], verdict: Verdict) -> str:
+    """Return the card for a reader without HTML."""
+    rows = "\n".join(f"  {name}: {text}" for name, text in _rows(claim, entry))
+    return f"{verdict.symbol} {verdict}: {claim.title} ({claim.id})\n{rows}"

@@ -1,0 +1,213 @@
+"""The ledger: every claim, what was found, and the verdict, derived from notebook outputs.
+
+``book/ledger.json`` comes from the committed notebooks and holds nothing that changes from run to
+run; ``_build/ledger.json`` comes from the notebooks that the build executed, and also says how long
+they ran, at which commit, with which packages and data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from speedbook.claims.cards import card_text, rounded_record
+from speedbook.claims.registry import Claim, Registry
+from speedbook.claims.rules import Verdict
+from speedbook.notebook.files import claim_records
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+LEDGER = "book/ledger.json"
+CLAIM_PAGES = "notebooks/claims/"
+#: What a row takes from the record, in this order; `runs` is not in all of them.
+FOUND = ("estimate", "interval", "replications", "runs", "seed", "details")
+
+
+class LedgerError(ValueError):
+    """Registry and notebooks do not fit together; ``problems`` holds a sentence for each fault."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> dict[str, Any]:
+    """Derive the ledger from executed notebooks.
+
+    Parameters
+    ----------
+    registry : Registry
+        The claims and their rules.
+    notebooks : mapping
+        Path from the root of the book to the executed notebook, all those of the book.
+
+    Returns
+    -------
+    dict
+        ``{"claims": {id: row}}``, ready for JSON.
+
+    Raises
+    ------
+    LedgerError
+        If a claim has no notebook or no record, a notebook of ``notebooks/claims`` has no claim, a
+        claim is recorded twice or by another notebook, or a card shows a verdict that the rule no
+        longer gives.
+    """
+    problems = shelf_problems(registry, notebooks)
+    records: dict[str, dict[str, Any]] = {}
+    for name, notebook in notebooks.items():
+        for entry, text in (record for cell in notebook.cells for record in claim_records(cell)):
+            fault = _record_fault(registry, name, entry, text, records)
+            if fault:
+                problems.append(f"{name}: {fault}")
+            else:
+                records[entry["id"]] = entry
+    for claim in registry.claims:
+        missing = claim.rule is not None and claim.id not in records
+        if missing and claim.notebook in notebooks:
+            problems.append(f"claim {claim.id}: {claim.notebook} holds no valid record of it")
+    if problems:
+        raise LedgerError(problems)
+    return {"claims": {claim.id: _row(claim, records.get(claim.id)) for claim in registry.claims}}
+
+
+def shelf_problems(registry: Registry, names: Collection[str]) -> list[str]:
+    """Say which claims have no notebook, and which notebooks of claims have no claim.
+
+    Parameters
+    ----------
+    registry : Registry
+        The claims.
+    names : collection of str
+        The notebooks of the book; they need not have run.
+    """
+    without_claim = [
+        f"{name}: no claim of book/claims.yml names this notebook"
+        for name in names
+        if name.startswith(CLAIM_PAGES) and not registry.of_notebook(name)
+    ]
+    without_notebook = [
+        f"claim {claim.id}: {claim.notebook} is not a notebook of the book"
+        for claim in registry.claims
+        if claim.notebook not in names
+    ]
+    return without_claim + without_notebook
+
+
+def _record_fault(
+    registry: Registry, name: str, entry: dict[str, Any], text: str, seen: Mapping[str, Any]
+) -> str | None:
+    try:
+        claim = registry[entry["id"]]
+        verdict = claim.verdict(*entry["interval"])
+    except ValueError as error:
+        return str(error)
+    if claim.notebook != name:
+        return f"records claim {claim.id}, which book/claims.yml gives to {claim.notebook}"
+    if claim.id in seen:
+        return f"records claim {claim.id} twice"
+    if text != card_text(claim, entry, verdict):
+        return f"the card of claim {claim.id} is stale: by the registry it is {verdict}"
+    return None
+
+
+def _row(claim: Claim, entry: dict[str, Any] | None) -> dict[str, Any]:
+    row = {
+        "title": claim.title,
+        "place": claim.place,
+        "statement": claim.statement,
+        "notebook": claim.notebook,
+        "rule": None if claim.rule is None else str(claim.rule),
+    }
+    if entry is None:
+        return {**row, "verdict": str(Verdict.NOT_TESTABLE)}
+    found = {key: entry[key] for key in FOUND if key in entry}
+    return {**row, "verdict": str(claim.verdict(*entry["interval"])), **found}
+
+
+def built_ledger(
+    ledger: dict[str, Any],
+    seconds: Mapping[str, float],
+    facts: Mapping[str, Any],
+    agreements: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the ledger with what is true of one build only, and is never committed.
+
+    Parameters
+    ----------
+    ledger : dict
+        As derived.
+    seconds : mapping
+        How long each notebook ran.
+    facts : mapping
+        What all rows share, see `speedbook.run.provenance.build_facts`.
+    agreements : mapping
+        How fresh seeds agree, by claim, see `speedbook.claims.agreement.ledger_agreements`.
+    """
+    rows = {
+        claim: {**row, "seconds": seconds[row["notebook"]]}
+        | ({"agreement": agreements[claim]} if claim in agreements else {})
+        for claim, row in ledger["claims"].items()
+    }
+    return {"claims": rows, "build": dict(facts)}
+
+
+def ledger_text(ledger: dict[str, Any]) -> str:
+    """Return the ledger as the text of its file; claims keep the order of the registry."""
+    return json.dumps(ledger, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_ledger(path: Path) -> dict[str, dict[str, Any]]:
+    """Read the rows of a ledger file by claim."""
+    claims: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["claims"]
+    return claims
+
+
+def lookup(ledger: Mapping[str, dict[str, Any]], address: str) -> str:
+    """Return a number or text of the ledger as it is to be read in prose.
+
+    Parameters
+    ----------
+    ledger : mapping
+        The rows by claim.
+    address : str
+        ``claim.field`` or ``claim.details.key``, and optionally a format after a colon, as in
+        ``prop-1.details.worst:.2f``. Without one, estimate and interval are rounded as on the card.
+
+    Raises
+    ------
+    ValueError
+        If there is no such claim, field or format.
+    """
+    path, _, form = address.partition(":")
+    name, *fields = path.strip().split(".")
+    row = ledger.get(name)
+    if row is None:
+        raise ValueError(f"the ledger has no claim {name!r}; it has {', '.join(ledger) or 'none'}")
+    value: Any = row
+    for field in fields:
+        if isinstance(value, list) and field.isdigit() and int(field) < len(value):
+            value = value[int(field)]
+        elif isinstance(value, dict) and field in value:
+            value = value[field]
+        else:
+            known = ", ".join(value) if isinstance(value, dict) else "no fields"
+            raise ValueError(f"{path!r}: no {field!r} in the ledger; there is {known}")
+    if form:
+        return _formatted(value, form, address)
+    if fields in (["estimate"], ["interval"]):
+        estimate, interval = rounded_record(row)
+        return estimate if fields == ["estimate"] else interval or estimate
+    if isinstance(value, dict | list) or value is None:
+        raise ValueError(f"{path!r}: name one number or text of it; got {value!r}")
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _formatted(value: Any, form: str, address: str) -> str:
+    try:
+        return format(value, form.strip())
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{address!r}: {error}") from None

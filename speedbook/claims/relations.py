@@ -1,0 +1,164 @@
+"""How claims hang together: what rests on what, and what puts a claim right.
+
+``rests_on`` names the claims that the paper's proof of a claim uses. ``corrected_by`` names our own
+statements that put a claim right, sharpen it, or say why it holds where its printed proof does not.
+Claims whose ids begin alike, ``thm-1`` and ``thm-1-uniform``, are about one statement of the paper.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, NamedTuple
+
+from speedbook.claims.rules import Verdict
+
+if TYPE_CHECKING:
+    from speedbook.claims.registry import Claim
+
+#: Verdicts after which nothing can rest on a claim as it is printed.
+FAILING = frozenset({Verdict.CONTRADICTED, Verdict.VACUOUS, Verdict.NOT_CONSISTENT})
+#: Where the name of a statement ends in the place of a claim.
+END_OF_NAME = re.compile(r"[,;:(]| of the appendix")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown id: the nearest ones, if any is near.
+
+    Examples
+    --------
+    >>> nearest("prop1", ["prop-1", "thm-1"]), nearest("xyzzy", ["prop-1"])
+    ('; nearest: prop-1', '')
+    """
+    near = difflib.get_close_matches(name, list(known), n=3)
+    return f"; nearest: {', '.join(near)}" if near else ""
+
+
+def relation_problems(claims: Sequence[Claim]) -> list[str]:
+    """Say which relations between claims name none, or run in a circle; a sentence each."""
+    known = [claim.id for claim in claims]
+    problems = []
+    for claim in claims:
+        for field in ("corrected_by", "rests_on"):
+            names: tuple[str, ...] = getattr(claim, field)
+            for name in dict.fromkeys(names):
+                if fault := _fault(claim.id, name, names.count(name), known):
+                    problems.append(f"claim {claim.id}: {field}: {fault}")
+    return problems or _circles(claims, known)
+
+
+def _fault(claim: str, name: str, count: int, known: Sequence[str]) -> str:
+    if name not in known:
+        return f"no claim is called {name!r}{nearest(name, known)}"
+    if name == claim:
+        return "a claim cannot stand in its own place"
+    return f"names {name} {count} times" if count > 1 else ""
+
+
+def _circles(claims: Sequence[Claim], known: Sequence[str]) -> list[str]:
+    by_claim = {claim.id: set(claim.rests_on) for claim in claims}
+    by_statement: dict[str, set[str]] = {}
+    for name, below in by_claim.items():
+        head = statement_of(name, known)
+        others = {statement_of(other, known) for other in below} - {head}
+        by_statement.setdefault(head, set()).update(others)
+    rule = "what a claim rests on cannot rest on it (claims whose ids begin alike count as one)"
+    for graph in (by_claim, by_statement):
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            return [f"rests_on: {rule}; got {' → '.join(reversed(error.args[1]))}"]
+    return []
+
+
+def statement_of(name: str, known: Iterable[str]) -> str:
+    """Return the claim that stands for a statement: the shortest id with which this one begins.
+
+    Examples
+    --------
+    >>> statement_of("thm-1-uniform", ["thm-1", "thm-1-uniform", "thm-10"])
+    'thm-1'
+    """
+    heads = [head for head in known if head == name or name.startswith(f"{head}-")]
+    return min(heads, key=len, default=name)
+
+
+class Statement(NamedTuple):
+    """A statement of the paper: the claims about it, and ours that put it right."""
+
+    head: str
+    label: str
+    claims: tuple[str, ...]
+    ours: tuple[str, ...]
+
+
+class Relations:
+    """The claims of a ledger with their verdicts and relations.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        In the order of the registry.
+    verdicts : mapping
+        Of all these claims.
+    """
+
+    def __init__(self, claims: Sequence[Claim], verdicts: Mapping[str, Verdict]) -> None:
+        self.claims = {claim.id: claim for claim in claims}
+        self.verdicts = verdicts
+
+    def fails(self, name: str) -> bool:
+        """Return whether nothing can rest on a claim as it is printed."""
+        return self.verdicts[name] in FAILING
+
+    def below(self, name: str) -> list[str]:
+        """Return all that a claim rests on, the nearest first."""
+        found: list[str] = []
+        layer = [name]
+        while layer:
+            names = dict.fromkeys(other for each in layer for other in self.claims[each].rests_on)
+            layer = [other for other in names if other not in found]
+            found += layer
+        return found
+
+    def broken(self, name: str) -> list[str]:
+        """Return what fails of all that a claim rests on, the nearest first."""
+        return [other for other in self.below(name) if self.fails(other)]
+
+    def above(self, name: str) -> list[str]:
+        """Return the claims that rest on a claim directly."""
+        return [claim.id for claim in self.claims.values() if name in claim.rests_on]
+
+    @cached_property
+    def ours(self) -> frozenset[str]:
+        """The claims that put another one right."""
+        return frozenset(name for claim in self.claims.values() for name in claim.corrected_by)
+
+    @cached_property
+    def edges(self) -> dict[tuple[str, str], list[str]]:
+        """Of each pair of statements, the upper of which rests on the lower: on which claims."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for claim in self.claims.values():
+            for name in claim.rests_on:
+                pair = statement_of(name, self.claims), statement_of(claim.id, self.claims)
+                if pair[0] != pair[1]:
+                    found.setdefault(pair, []).append(name)
+        return found
+
+    def statements(self) -> dict[str, Statement]:
+        """Return the statements that rest on others or bear them, by the claim for each."""
+        linked = {head for pair in self.edges for head in pair}
+        members: dict[str, list[str]] = {}
+        for name in self.claims:
+            if (head := statement_of(name, self.claims)) in linked:
+                members.setdefault(head, []).append(name)
+        return {head: self._statement(head, names) for head, names in members.items()}
+
+    def _statement(self, head: str, names: Sequence[str]) -> Statement:
+        printed = tuple(name for name in names if name not in self.ours)
+        ours = dict.fromkeys(other for name in printed for other in self.claims[name].corrected_by)
+        label = END_OF_NAME.split(self.claims[head].place)[0].strip()
+        return Statement(head, label, printed, tuple(ours))

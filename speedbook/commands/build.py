@@ -1,0 +1,241 @@
+"""``speedbook build``: execute what changed, derive the ledger, stage and press the book.
+
+All of it happens below ``_build``. Only a refresh writes committed notebooks and
+``book/ledger.json``, and only those whose evidence changed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from nbformat import NotebookNode
+
+from speedbook.claims.agreement import ledger_agreements
+from speedbook.claims.ledger import LEDGER, built_ledger, derive_ledger, ledger_text, shelf_problems
+from speedbook.claims.registry import Registry, load_registry
+from speedbook.commands.reporter import Reporter
+from speedbook.notebook.contract import (
+    output_problems,
+    seed_problems,
+    source_problems,
+    usage_problems,
+)
+from speedbook.notebook.files import (
+    evidence,
+    normalise,
+    read_notebook,
+    serialise,
+    with_outputs,
+    with_run_time,
+    write_notebook,
+)
+from speedbook.notebook.prose import prose_problems
+from speedbook.paths import mirror, write_if_changed
+from speedbook.press.front_matter import page_problems
+from speedbook.press.jupyter_book import PressError, press, stage
+from speedbook.press.pictures import pictures
+from speedbook.run.cache import Cache, Run, page_key, run_key, shared_key
+from speedbook.run.execution import Finished, Job, execute_all, kernel_environment
+from speedbook.run.provenance import build_facts
+
+Notebooks = dict[str, NotebookNode]
+
+
+class BuildError(Exception):
+    """The book cannot be built; the text says what is wrong, a line for each fault."""
+
+
+def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -> Path:
+    """Build the book and return its first page.
+
+    Parameters
+    ----------
+    root : Path
+        The top folder of the book.
+    refresh : bool
+        Whether to rewrite committed notebooks and ledger where their evidence changed.
+    workers : int
+        How many notebooks to run at a time.
+    reporter : Reporter
+        Whom to tell.
+
+    Raises
+    ------
+    BuildError
+        If a notebook, the registry or a page is at fault.
+    OSError
+        If a file cannot be written.
+    """
+    build = root / "_build"
+    build.mkdir(exist_ok=True)
+    try:
+        registry = load_registry(root)
+        sources = _read_sources(root, registry)
+        runs = _execute(root, sources, registry, workers, reporter)
+        executed = {name: run.notebook for name, run in runs.items()}
+        seconds = {name: run.seconds for name, run in runs.items()}
+        agreements = ledger_agreements(root, registry, executed)
+        derived = derive_ledger(registry, executed)
+        derived = built_ledger(derived, seconds, build_facts(root), agreements)
+        write_if_changed(build / "ledger.json", ledger := ledger_text(derived))
+        stale = [name for name in executed if evidence(executed[name]) != evidence(sources[name])]
+        if refresh:
+            committed = sources | {name: executed[name] for name in stale}
+            _refresh(root, committed, registry, reporter)
+        elif stale:
+            reporter.say(
+                "Committed outputs differ from this run; `make refresh` renews them: "
+                + ", ".join(stale)
+            )
+        texts = {name: with_run_time(run.notebook, run.seconds) for name, run in runs.items()}
+        stage(root, build / "stage", texts | pictures(root, executed) | {LEDGER: ledger})
+        with reporter.busy("Pressing the book"):
+            environment = kernel_environment(root, build / "figures")
+            return press(root, build / "stage", build, environment)
+    except (ValueError, PressError) as error:
+        raise BuildError(str(error)) from error
+
+
+def notebooks_of_book(root: Path) -> list[str]:
+    """Return the notebooks of ``_toc.yml`` in order, as paths from the root.
+
+    Raises
+    ------
+    BuildError
+        If the table of contents is not YAML or names a page that does not exist.
+    """
+    try:
+        toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise BuildError(f"_toc.yml is not YAML: {error}") from None
+    found = []
+    for page in _pages(toc):
+        name = page if page.endswith((".md", ".ipynb")) else f"{page}.ipynb"
+        if name.endswith(".ipynb") and (root / name).is_file():
+            found.append(name)
+        elif not any((root / f"{page}{ending}").is_file() for ending in ("", ".md", ".rst")):
+            raise BuildError(f"_toc.yml names {page}, and there is no such page")
+    return found
+
+
+def _pages(toc: Any) -> Iterator[str]:
+    if isinstance(toc, Mapping):
+        for key, value in toc.items():
+            if key in ("root", "file"):
+                yield str(value)
+            else:
+                yield from _pages(value)
+    elif isinstance(toc, list):
+        for item in toc:
+            yield from _pages(item)
+
+
+def _read_sources(root: Path, registry: Registry) -> Notebooks:
+    sources = {name: read_notebook(root / name) for name in notebooks_of_book(root)}
+    faults = [
+        f"{name}: {problem}"
+        for name, notebook in sources.items()
+        for problem in source_problems(notebook) or _page_faults(name, notebook, registry)
+    ]
+    if problems := shelf_problems(registry, sources) + faults:
+        raise BuildError("\n".join(problems))
+    return sources
+
+
+def _page_faults(name: str, notebook: NotebookNode, registry: Registry) -> list[str]:
+    """Say what is wrong with a notebook that could be run, but not be a page of the book."""
+    faults = page_problems(notebook) + prose_problems(name, notebook) + usage_problems(notebook)
+    return faults + (seed_problems(notebook) if registry.of_notebook(name) else [])
+
+
+def _execute(
+    root: Path, sources: Notebooks, registry: Registry, workers: int, reporter: Reporter
+) -> dict[str, Run]:
+    """Return each notebook executed, from the cache where nothing it depends on has changed."""
+    build = root / "_build"
+    cache, shared = Cache(build / "cache"), shared_key(root)
+    keys = {
+        name: run_key(notebook, registry.of_notebook(name), page_key(root, name, shared))
+        for name, notebook in sources.items()
+    }
+    runs = {name: run for name, key in keys.items() if (run := cache.get(name, key))}
+    cached = set(runs)
+    failures = {}
+    for end in _run_all(root, [name for name in sources if name not in cached], workers, reporter):
+        name = end.job.name
+        if failure := end.failure or _lint(root, end.job):
+            failures[name] = _keep_partial(build, end.job, failure)
+            reporter.fail(failures[name])
+        else:
+            runs[name] = Run(normalise(read_notebook(end.job.output)), end.seconds)
+            cache.put(name, keys[name], runs[name])
+            end.job.output.unlink()
+    _write_status(build, sources, runs, cached)
+    if failures:
+        count = f"{len(failures)} of {len(sources)} notebooks failed"
+        raise BuildError(f"{count}: {', '.join(failures)}")
+    executed = {name: with_outputs(sources[name], runs[name].notebook) for name in sources}
+    mirror({name: serialise(notebook) for name, notebook in executed.items()}, build / "executed")
+    reporter.say(
+        f"Notebooks: {len(sources) - len(cached)} executed, "
+        f"{len(cached)} unchanged since an earlier run."
+    )
+    return {name: Run(notebook, runs[name].seconds) for name, notebook in executed.items()}
+
+
+def _run_all(root: Path, names: list[str], workers: int, reporter: Reporter) -> Iterator[Finished]:
+    if not names:
+        return
+    running = root / "_build" / "running"
+    jobs = [Job(name, root / name, running / name) for name in names]
+    environment = kernel_environment(root, root / "_build" / "figures")
+    try:
+        with reporter.bar("Executing notebooks", len(jobs)) as advance:
+            for end in execute_all(jobs, workers, environment):
+                advance(f"{end.job.name}: {end.seconds:.1f} s")
+                yield end
+    finally:
+        shutil.rmtree(running, ignore_errors=True)
+
+
+def _lint(root: Path, job: Job) -> str:
+    problems = output_problems(normalise(read_notebook(job.output)), str(root))
+    return "\n    ".join(problems)
+
+
+def _keep_partial(build: Path, job: Job, failure: str) -> str:
+    text = f"{job.name}: {failure}"
+    if job.output.is_file():
+        kept = build / "failed" / job.name
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        job.output.replace(kept)
+        text += f"\n    as far as it came: {kept.relative_to(build.parent)}"
+    return text
+
+
+def _write_status(build: Path, names: Notebooks, runs: dict[str, Run], cached: set[str]) -> None:
+    status = [
+        {
+            "notebook": name,
+            "state": "failed" if name not in runs else "cached" if name in cached else "executed",
+            "seconds": runs[name].seconds if name in runs else None,
+        }
+        for name in names
+    ]
+    write_if_changed(build / "status.json", json.dumps({"notebooks": status}, indent=1) + "\n")
+
+
+def _refresh(root: Path, committed: Notebooks, registry: Registry, reporter: Reporter) -> None:
+    """Write the notebooks, normalised, and what follows from them, where that changes a file."""
+    written = [
+        name for name, notebook in committed.items() if write_notebook(root / name, notebook)
+    ]
+    derived = pictures(root, committed)
+    derived[LEDGER] = ledger_text(derive_ledger(registry, committed)).encode()
+    written += [name for name, data in derived.items() if write_if_changed(root / name, data)]
+    reporter.say(f"Refreshed: {', '.join(written) or 'nothing, all was up to date'}.")

@@ -1,0 +1,146 @@
+"""``speedbook rerun``: a notebook with other parameters, or a repetition of an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from speedbook.claims.cards import rounded_record
+from speedbook.commands.app import FAILED, MOVED, USAGE
+from speedbook.commands.reporter import Reporter
+from speedbook.notebook.contract import source_problems
+from speedbook.notebook.files import notebook_parameters, read_notebook
+from speedbook.notebook.find import find_notebook
+from speedbook.notebook.values import (
+    nearest,
+    paper_values,
+    read_assignments,
+    read_file,
+    read_values,
+)
+from speedbook.paths import find_root
+from speedbook.press.front_matter import counted
+from speedbook.run.execution import CELL_TIMEOUT, PAPER_TIMEOUT
+from speedbook.run.folder import RUNS, Request, RunFailed, committed_rows, facts, run
+from speedbook.run.manifest import Manifest, Setting, read_manifest
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What stands on the command line."""
+
+    notebook: str | None
+    assignments: Sequence[str] = ()
+    params: Path | None = None
+    paper: bool = False
+    manifest: Path | None = None
+    out: Path | None = None
+    timeout: int | None = None
+
+
+def rerun(asked: Asked, reporter: Reporter) -> int:
+    """Check everything, run the notebook, say what came out, and return the exit code."""
+    try:
+        root = find_root(Path.cwd())
+        earlier = read_manifest(asked.manifest) if asked.manifest else None
+        request = _repetition(root, asked, earlier) if earlier else _request(root, asked)
+    except (ValueError, OSError) as error:
+        return _refuse(error, reporter)
+    try:
+        folder, manifest = run(request, asked.out or root / RUNS, reporter)
+    except (RunFailed, ValueError) as error:
+        reporter.fail(f"speedbook: {error}")
+        return FAILED
+    except OSError as error:
+        reporter.fail(f"speedbook: {error.filename or 'the system'}: {error.strerror or error}")
+        return FAILED
+    reporter.say("\n".join(facts(request, manifest)))
+    same = _compare(earlier, manifest, reporter) if earlier else _judge(root, manifest, reporter)
+    page = folder.resolve() / f"{request.stem}.html"
+    reporter.say(f"All of it is in {folder}\nThe page: {page.as_uri()}")
+    return 0 if same else MOVED
+
+
+def _refuse(error: Exception, reporter: Reporter) -> int:
+    for line in str(error).splitlines():
+        reporter.fail(f"speedbook: {line}")
+    return USAGE
+
+
+def _request(root: Path, asked: Asked) -> Request:
+    """Check notebook, names and values."""
+    if asked.notebook is None:
+        raise ValueError("name a NOTEBOOK, or a manifest to repeat with --from")
+    request = _at_defaults(root, find_notebook(root, asked.notebook))
+    given = list(paper_values(root, request.name).items()) if asked.paper else []
+    given += read_file(asked.params).items() if asked.params else []
+    given += read_assignments(asked.assignments)
+    values = read_values(request.parameters, given)
+    timeout = asked.timeout or (PAPER_TIMEOUT if asked.paper else CELL_TIMEOUT)
+    setting: Setting = "paper" if asked.paper else "defaults"
+    return replace(request, given=values, setting=setting, timeout=timeout)
+
+
+def _repetition(root: Path, asked: Asked, earlier: Manifest) -> Request:
+    """Check that what a manifest says can still be run."""
+    if asked.assignments or asked.params or asked.paper:
+        raise ValueError("--from repeats a run as it was: it goes with no -p, --params or --paper")
+    name = find_notebook(root, earlier.notebook)
+    if asked.notebook is not None and find_notebook(root, asked.notebook) != name:
+        raise ValueError(f"--from: the manifest is of {name}, not of {asked.notebook}")
+    request = _at_defaults(root, name)
+    known = {parameter.name: parameter for parameter in request.parameters}
+    if gone := [name for name in earlier.parameters if name not in known]:
+        faults = (
+            f"{n}: the notebook no longer has this parameter{nearest(n, known)}" for n in gone
+        )
+        raise ValueError("\n".join(faults))
+    values = {name: known[name].check(value) for name, value in earlier.parameters.items()}
+    timeout = asked.timeout or earlier.cell_timeout
+    return replace(request, given=values, setting=earlier.setting, timeout=timeout)
+
+
+def _at_defaults(root: Path, name: str) -> Request:
+    notebook = read_notebook(root / name)
+    if problems := source_problems(notebook):
+        raise ValueError("\n".join(f"{name}: {problem}" for problem in problems))
+    return Request(root, name, notebook, notebook_parameters(notebook), {})
+
+
+def _judge(root: Path, manifest: Manifest, reporter: Reporter) -> bool:
+    """Tell the verdicts; say whether they are those of the committed ledger."""
+    same = True
+    rows = committed_rows(root)
+    for name, record in manifest.results.records.items():
+        said, row = _said(record), rows.get(name, record)
+        if row["verdict"] == record["verdict"]:
+            reporter.say(f"Claim {name}: {said}.")
+        else:
+            reporter.fail(f"Claim {name}: {said}; the committed ledger says {_said(row)}.")
+            same = False
+    return same
+
+
+def _said(record: dict[str, Any]) -> str:
+    return f"{record['verdict']}, {' '.join(filter(None, rounded_record(record)))}"
+
+
+def _compare(earlier: Manifest, manifest: Manifest, reporter: Reporter) -> bool:
+    """Tell whether a repetition found the same, and what differs around it."""
+    differences = earlier.results.differences(manifest.results)
+    found = manifest.results
+    if differences:
+        reporter.fail("\n  ".join(["The results differ:", *differences]))
+    else:
+        numbers = len(found.records), len(found.figures), len(found.tables)
+        counts = ", ".join(map(counted, numbers, ("record", "figure", "table")))
+        reporter.say(f"The results are identical: {counts}.")
+    circumstances = earlier.circumstances(manifest)
+    tell = reporter.fail if differences else reporter.say
+    if circumstances:
+        tell("\n  ".join(["The circumstances differ:", *circumstances]))
+    else:
+        tell("The circumstances are the same.")
+    return not differences

@@ -1,0 +1,289 @@
+"""``speedbook verify``: the verdicts computed anew, and compared with the committed ledger."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from nbformat import NotebookNode
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from speedbook.claims.agreement import Agreement, Trial, dependencies, store_agreements
+from speedbook.claims.cards import rounded, rounded_record
+from speedbook.claims.registry import Claim, Registry, load_registry
+from speedbook.claims.rules import Verdict
+from speedbook.commands.app import FAILED, MOVED, USAGE
+from speedbook.commands.reporter import Reporter
+from speedbook.notebook.contract import seed_problems, source_problems
+from speedbook.notebook.files import notebook_parameters, read_notebook
+from speedbook.notebook.parameters import Value
+from speedbook.notebook.values import paper_values, read_values
+from speedbook.paths import find_root
+from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
+from speedbook.run.folder import committed_rows
+from speedbook.run.results import read_results
+
+#: Seconds for a cell in the paper setting, all of which together takes less than an hour.
+PAPER_TIMEOUT = 3600
+SEED = "seed"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What stands on the command line.
+
+    Attributes
+    ----------
+    claims : sequence of str
+        Ids; all of them where it is empty.
+    paper : bool
+        Whether to apply ``notebooks/paper.yml``.
+    seeds : int
+        With 1, the notebook's own seed; with more, so many fresh ones.
+    store : bool
+        Whether to write the agreement of fresh seeds to ``book/agreement.json``.
+    jobs : int
+        How many notebooks to run at a time.
+    """
+
+    claims: Sequence[str] = ()
+    paper: bool = False
+    seeds: int = 1
+    store: bool = False
+    jobs: int = 2
+
+
+@dataclass
+class Task:
+    """A notebook, what it is run with, and what its runs record of the claims in question."""
+
+    name: str
+    notebook: NotebookNode
+    settings: list[dict[str, Value]]
+    claims: list[Claim] = field(default_factory=list)
+
+
+Records = dict[str, list[dict[str, Any]]]
+
+
+def verify(asked: Asked, reporter: Reporter) -> int:
+    """Check everything, run the notebooks, print the table, and return the exit code."""
+    try:
+        root = find_root(Path.cwd())
+        registry = load_registry(root)
+        claims, tasks = _plan(root, registry, asked)
+        committed = committed_rows(root)
+    except (ValueError, OSError) as error:
+        for line in str(error).splitlines():
+            reporter.fail(f"speedbook: {line}")
+        return USAGE
+    records: Records = {claim.id: [] for claim in claims}
+    try:
+        failures = _run(root, registry, tasks, asked, records, reporter)
+        if asked.store and not failures:
+            new = {c.id: _agreement(root, c, tasks, records[c.id], asked) for c in claims if c.rule}
+            store_agreements(root, new, registry)
+    except OSError as error:
+        reporter.fail(f"speedbook: {error.filename or 'the system'}: {error.strerror or error}")
+        return FAILED
+    reporter.console.print(_table(claims, committed, records))
+    moved = [
+        sentence
+        for claim in claims
+        for sentence in _moved(claim, committed.get(claim.id), records[claim.id])
+    ]
+    for sentence in moved:
+        reporter.fail(sentence)
+    return FAILED if failures else MOVED if moved else 0
+
+
+def fresh_seeds(seed: int, count: int) -> list[int]:
+    """Return independent seeds that follow from one; fewer are the first of more.
+
+    Examples
+    --------
+    >>> fresh_seeds(7, 3)[:2] == fresh_seeds(7, 2)
+    True
+    """
+    return [int(word) for word in np.random.SeedSequence(seed).generate_state(count)]
+
+
+def _plan(root: Path, registry: Registry, asked: Asked) -> tuple[list[Claim], list[Task]]:
+    """Return the claims in question and what has to run for them, all of it checked."""
+    if asked.store and asked.seeds < 2:
+        raise ValueError("--store: stores the agreement of fresh seeds; give --seeds 2 or more")
+    claims, faults = [], []
+    for name in dict.fromkeys(asked.claims) or [claim.id for claim in registry.claims]:
+        try:
+            claims.append(registry[name])
+        except ValueError as error:
+            faults.append(str(error))
+    if faults:
+        raise ValueError("\n".join(faults))
+    tasks: dict[str, Task] = {}
+    for claim in claims:
+        if claim.rule is not None:
+            if claim.notebook not in tasks:
+                tasks[claim.notebook] = _task(root, claim.notebook, asked)
+            tasks[claim.notebook].claims.append(claim)
+    return claims, list(tasks.values())
+
+
+def _task(root: Path, name: str, asked: Asked) -> Task:
+    notebook = read_notebook(root / name)
+    if problems := source_problems(notebook) or seed_problems(notebook):
+        raise ValueError("\n".join(f"{name}: {problem}" for problem in problems))
+    parameters = notebook_parameters(notebook)
+    paper = paper_values(root, name).items() if asked.paper else ()
+    given = read_values(parameters, paper)
+    if asked.seeds == 1:
+        return Task(name, notebook, [given])
+    own = next(p for p in parameters if p.name == SEED)
+    start = given.get(SEED, own.default)
+    assert isinstance(start, int)
+    seeds = fresh_seeds(start, asked.seeds)
+    return Task(name, notebook, [{**given, SEED: own.check(seed)} for seed in seeds])
+
+
+def _run(
+    root: Path,
+    registry: Registry,
+    tasks: Sequence[Task],
+    asked: Asked,
+    records: Records,
+    reporter: Reporter,
+) -> int:
+    """Run all that there is to run, collect the records, and return how many runs failed."""
+    failures = 0
+    with tempfile.TemporaryDirectory(prefix="speedbook-verify-") as folder:
+        jobs = list(_jobs(root, tasks, Path(folder), asked))
+        if not jobs:
+            return 0
+        environment = kernel_environment(root, Path(folder) / "figures")
+        with reporter.bar("Verifying", len(jobs)) as advance:
+            for end in execute_all(jobs, asked.jobs, environment):
+                # Names of jobs are their own: the place of the task comes first.
+                task = tasks[int(end.job.output.parent.name)]
+                if failure := _collect(task, end, registry, records):
+                    failures += 1
+                    reporter.fail(f"speedbook: {end.job.name}: {failure}")
+                advance(f"{end.job.name}: {end.seconds:.1f} s")
+                end.job.output.unlink(missing_ok=True)
+    return failures
+
+
+def _jobs(root: Path, tasks: Sequence[Task], folder: Path, asked: Asked) -> Iterator[Job]:
+    timeout = PAPER_TIMEOUT if asked.paper else CELL_TIMEOUT
+    for place, task in enumerate(tasks):
+        for number, given in enumerate(task.settings):
+            label = f" with seed {given[SEED]}" if asked.seeds > 1 else ""
+            output = folder / str(place) / f"{number}.ipynb"
+            yield Job(task.name + label, root / task.name, output, timeout, given)
+
+
+def _collect(task: Task, end: Finished, registry: Registry, records: Records) -> str:
+    """Add the records of a run to the others; return why that is not possible, or nothing."""
+    if end.failure:
+        return end.failure
+    try:
+        found = read_results(read_notebook(end.job.output), registry)[0].records
+    except ValueError as error:
+        return str(error)
+    if missing := [claim.id for claim in task.claims if claim.id not in found]:
+        return f"holds no record of {', '.join(missing)}"
+    seed = end.job.parameters.get(SEED)
+    for claim in task.claims:
+        records[claim.id].append({**found[claim.id], SEED: found[claim.id][SEED] or seed})
+    return ""
+
+
+def _agreement(
+    root: Path, claim: Claim, tasks: Sequence[Task], found: list[dict[str, Any]], asked: Asked
+) -> Agreement:
+    task = next(task for task in tasks if task.name == claim.notebook)
+    order = [given[SEED] for given in task.settings]
+    trials = [Trial(**{key: record[key] for key in Trial.model_fields}) for record in found]
+    return Agreement(
+        setting="paper" if asked.paper else "defaults",
+        depends=dependencies(root, claim, task.notebook),
+        trials=tuple(sorted(trials, key=lambda trial: order.index(trial.seed))),
+    )
+
+
+def _table(
+    claims: Sequence[Claim], committed: Mapping[str, dict[str, Any]], records: Records
+) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for head in ("Claim", "Committed", "Recomputed", "Agree"):
+        table.add_column(head, overflow="fold")
+    for claim in claims:
+        row, found = committed.get(claim.id), records[claim.id]
+        agree = sum(record["verdict"] == row["verdict"] for record in found) if row else 0
+        count = f"{agree} of {len(found)}" if found else "–"
+        cells = claim.id, _said(row) if row else "no row", _recomputed(claim, found), count
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _said(record: Mapping[str, Any]) -> str:
+    """Return verdict, estimate and interval."""
+    numbers = " ".join(filter(None, rounded_record(dict(record)))) if "estimate" in record else ""
+    return f"{_signed(record['verdict'])}\n{numbers}".strip()
+
+
+def _signed(verdict: str) -> str:
+    return f"{Verdict(verdict).symbol} {verdict}"
+
+
+def _recomputed(claim: Claim, found: Sequence[Mapping[str, Any]]) -> str:
+    if claim.rule is None:
+        return _signed(Verdict.NOT_TESTABLE)
+    if len(found) < 2:
+        return _said(found[0]) if found else "failed"
+    counts = Counter(record["verdict"] for record in found).most_common()
+    estimates = [record["estimate"] for record in found]
+    low, high = min(estimates), max(estimates)
+    verdicts = ", ".join(f"{_signed(v)}" + (f" ({n})" if counts[1:] else "") for v, n in counts)
+    return f"{verdicts}\n{rounded(low, high - low)} to {rounded(high, high - low)}"
+
+
+def _moved(
+    claim: Claim, row: Mapping[str, Any] | None, found: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Say of each verdict that is not the committed one by how much it misses that."""
+    if row is None:
+        return [f"Claim {claim.id}: the committed ledger has no row of it; run `make refresh`."]
+    if claim.rule is None:
+        verdict = str(Verdict.NOT_TESTABLE)
+        if row["verdict"] == verdict:
+            return []
+        return [f"Claim {claim.id}: {verdict}, committed as {row['verdict']}."]
+    return [
+        f"Claim {claim.id}{_with_seed(record)}: {_inline(record)}; "
+        f"committed: {_inline(row)}. {_by_how_much(claim, record)}"
+        for record in found
+        if record["verdict"] != row["verdict"]
+    ]
+
+
+def _with_seed(record: Mapping[str, Any]) -> str:
+    return "" if record[SEED] is None else f", seed {record[SEED]}"
+
+
+def _inline(record: Mapping[str, Any]) -> str:
+    return _said(record).replace("\n", ", ")
+
+
+def _by_how_much(claim: Claim, record: Mapping[str, Any]) -> str:
+    assert claim.rule is not None
+    excess = claim.rule.excess(*record["interval"])
+    if excess > 0:
+        return f"The interval misses the rule, {claim.rule}, by {excess:.2g}."
+    return f"The interval keeps the rule, {claim.rule}, with {-excess:.2g} to spare."

@@ -1,0 +1,149 @@
+"""The contract that every notebook keeps, and a sentence for each way to break it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import nbformat
+from nbformat import NotebookNode
+
+from speedbook.notebook.files import (
+    KERNEL,
+    cell_name,
+    code_cells,
+    normalise,
+    notebook_parameters,
+    parameters_cells,
+    png_bytes,
+)
+from speedbook.notebook.parameters import read_parameters
+from speedbook.notebook.usage import unread
+
+#: As `speedbook.figures.MAX_PNG_BYTES`; to ask there would load matplotlib.
+MAX_PNG_BYTES = 150_000
+#: Seeds of `speedbook.commands.verify` are words of 32 bits.
+LARGEST_SEED = 2**32 - 1
+#: Vector formats are compared to the letter by nbval, and differ between machines.
+VECTOR = ("image/svg+xml", "application/pdf")
+LOCAL_PATH = re.compile(r"(?:/home/|/Users/|/root/|/tmp/|/var/folders/|[A-Za-z]:\\Users\\)[\w.-]*")
+
+
+def source_problems(notebook: NotebookNode) -> list[str]:
+    """Say what is wrong with a notebook before it is run.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        As read from disk.
+
+    Returns
+    -------
+    list of str
+        A sentence each; empty for a notebook that keeps the contract.
+    """
+    problems = []
+    for cell in notebook.cells:
+        if not cell.get("id"):
+            problems.append(f"{cell_name(notebook, cell)} has no id")
+    kernel = notebook.metadata.get("kernelspec", {}).get("name")
+    language = notebook.metadata.get("language_info", {}).get("name")
+    if (kernel, language) != (KERNEL, "python"):
+        problems.append(
+            f"its metadata must name kernel {KERNEL} and language python; got {kernel}, {language}"
+        )
+    for cell in code_cells(notebook):
+        if not cell.source.strip():
+            problems.append(f"{cell_name(notebook, cell)} is empty: remove it")
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            problems.append(f"{cell_name(notebook, cell)} was injected by papermill: remove it")
+    cells = parameters_cells(notebook)
+    if len(cells) != 1:
+        problems.append(f"exactly one code cell must be tagged `parameters`; got {len(cells)}")
+    for cell in cells:
+        _, faults = read_parameters(cell.source)
+        problems += [f"{cell_name(notebook, cell)}: {fault}" for fault in faults]
+    return problems or _format_problems(notebook)
+
+
+def _format_problems(notebook: NotebookNode) -> list[str]:
+    try:
+        nbformat.validate(normalise(notebook))
+    except nbformat.ValidationError as error:
+        return [f"is not a valid notebook: {error.message}"]
+    return []
+
+
+def usage_problems(notebook: NotebookNode) -> list[str]:
+    """Say which parameters of a notebook do nothing, a sentence each."""
+    names = [parameter.name for parameter in notebook_parameters(notebook)]
+    cells = code_cells(notebook)
+    place = next(i for i, cell in enumerate(cells) if cell is parameters_cells(notebook)[0])
+    return [
+        f"parameter {name}: no cell below reads it, or one replaces it before"
+        for name in unread(names, [cell.source for cell in cells[place + 1 :]])
+    ]
+
+
+def seed_problems(notebook: NotebookNode) -> list[str]:
+    """Say what keeps the seed of a claim's notebook from being replaced by any other."""
+    seed = next((p for p in notebook_parameters(notebook) if p.name == "seed"), None)
+    if seed is None:
+        return ["a notebook that tests a claim needs a parameter `seed: int`"]
+    try:
+        for value in (0, LARGEST_SEED):
+            seed.check(value)
+    except ValueError as error:
+        return [f"{error}: a seed is an int, and may be any from 0 to {LARGEST_SEED}"]
+    return []
+
+
+def output_problems(notebook: NotebookNode, root: str | None = None) -> list[str]:
+    """Say what is wrong with the outputs of an executed notebook.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        As executed.
+    root : str, optional
+        The top folder of the book: its path must not occur in an output.
+
+    Returns
+    -------
+    list of str
+        A sentence each; empty where all is well.
+    """
+    problems = []
+    for cell in code_cells(notebook):
+        name = cell_name(notebook, cell)
+        if cell.source.strip() and cell.get("execution_count") is None:
+            problems.append(f"{name} is not executed")
+        for output in cell.get("outputs", []):
+            problems += [f"{name} {fault}" for fault in _output_faults(output, root)]
+    return problems
+
+
+def _output_faults(output: NotebookNode, root: str | None) -> list[str]:
+    if output.output_type == "error":
+        return [f"raised {output.ename}: {output.evalue}"]
+    faults = []
+    if output.output_type == "stream" and output.name == "stderr":
+        faults.append(f"wrote to stderr: {_first_line(output.text)}")
+    data = output.get("data", {})
+    faults += [f"shows {mime}: committed figures are PNG" for mime in VECTOR if mime in data]
+    if "image/png" in data and (size := len(png_bytes(data["image/png"]))) > MAX_PNG_BYTES:
+        faults.append(f"shows a PNG of {size:,} bytes, more than {MAX_PNG_BYTES:,}")
+    shown = {**output, "data": {k: v for k, v in data.items() if k != "image/png"}}
+    text = json.dumps(shown, ensure_ascii=False)
+    # JSON doubles backslashes.
+    text = text.replace("\\\\", "\\")
+    if match := LOCAL_PATH.search(text):
+        faults.append(f"names a local path: {match[0]}")
+    elif root and root in text:
+        faults.append(f"names a local path: {root}")
+    return faults
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines() or [""]
+    return lines[0][:200]

@@ -1,0 +1,260 @@
+"""Reading, normalising and comparing notebooks.
+
+A committed notebook is executed at its defaults and *normalised*: what differs from one run or one
+machine to the next without telling anything (time stamps, tool state, the text chunks of a PNG) is
+gone, so that a difference in the file is a difference in the evidence.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import copy
+import hashlib
+import json
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from speedbook.notebook.parameters import Parameter, read_parameters
+from speedbook.paths import write_if_changed
+
+#: The reader and writer of format 4, which carry no types. They neither upgrade nor invent ids.
+V4: Any = nbformat.v4
+
+KERNEL = "python3"
+KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": KERNEL}
+#: Without the version: the same notebook is run by several Pythons.
+LANGUAGE = {
+    "codemirror_mode": {"name": "ipython"},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+}
+#: The seconds that a run took, in the metadata of a notebook that the press stages.
+RUN_TIME = "run_seconds"
+#: What tools, the press among them, leave in the metadata of notebooks and cells.
+TOOL_STATE = frozenset(
+    "papermill execution ExecuteTime collapsed scrolled widgets vscode pycharm colab toc".split()
+) | {RUN_TIME}
+#: Cells that papermill puts in: values for the parameters, and messages about an error.
+INJECTED, MESSAGE = "injected-parameters", "papermill-error-cell-tag"
+FOREIGN_TAGS = frozenset({INJECTED, MESSAGE})
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+PNG_TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt", b"tIME"})
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """Read a notebook as it is on disk.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a notebook of format 4.
+    """
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        if raw["nbformat"] != 4:
+            raise ValueError(f"its format is {raw['nbformat']}, not 4")
+        return to_notebook(raw)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path}: is not a notebook ({error})") from None
+
+
+def to_notebook(raw: dict[str, Any]) -> NotebookNode:
+    """Turn the content of a notebook file into a notebook, the lines of texts joined."""
+    notebook: NotebookNode = V4.to_notebook(raw)
+    return notebook
+
+
+def write_notebook(path: Path, notebook: NotebookNode) -> bool:
+    """Write a notebook normalised, if that changes the file; say whether it did."""
+    return write_if_changed(path, serialise(notebook))
+
+
+def serialise(notebook: NotebookNode, foreign: Collection[str] = FOREIGN_TAGS) -> str:
+    """Return the text of the normalised notebook: keys sorted, one newline at the end."""
+    return str(V4.writes(normalise(notebook, foreign))) + "\n"
+
+
+def with_run_time(notebook: NotebookNode, seconds: float) -> str:
+    """Return the text of a notebook to be pressed, which knows how long its run took.
+
+    No committed notebook does: to normalise drops the time.
+    """
+    timed = normalise(notebook)
+    timed.metadata[RUN_TIME] = seconds
+    return str(V4.writes(timed)) + "\n"
+
+
+def evidence(notebook: NotebookNode) -> str:
+    """Return the normalised text without the pixels of its pictures.
+
+    The pixels depend on fonts and their renderer. What a picture shows is known from the digest of
+    the plotted numbers in the output's metadata, which stay in the text.
+    """
+    bare = normalise(notebook)
+    for cell in code_cells(bare):
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                output.data["image/png"] = ""
+    return str(V4.writes(bare))
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the code cells in order."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def code(notebook: NotebookNode) -> list[str]:
+    """Return the source of each code cell, the parameters among them."""
+    return [cell.source for cell in code_cells(notebook)]
+
+
+def cell_name(notebook: NotebookNode, cell: NotebookNode) -> str:
+    """Return how messages call a cell: its place, counted from 1, and its first line."""
+    place = 1 + next(i for i, other in enumerate(notebook.cells) if other is cell)
+    lines = cell.source.strip().splitlines()
+    return f"cell {place} ({lines[0][:60]})" if lines else f"cell {place}"
+
+
+def claim_records(cell: NotebookNode) -> list[tuple[dict[str, Any], str]]:
+    """Return each record of a claim that a cell shows, with the text of its card."""
+    return [
+        (output.metadata["speedbook"]["claim"], output.data["text/plain"])
+        for output in cell.get("outputs", [])
+        if "claim" in output.get("metadata", {}).get("speedbook", {})
+    ]
+
+
+def parameters_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the code cells tagged ``parameters``; the contract wants exactly one."""
+    return [c for c in code_cells(notebook) if "parameters" in c.metadata.get("tags", [])]
+
+
+def notebook_parameters(notebook: NotebookNode) -> tuple[Parameter, ...]:
+    """Return the typed parameters of a notebook.
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one parameters cell, or it breaks the contract.
+    """
+    cells = parameters_cells(notebook)
+    if len(cells) != 1:
+        raise ValueError(f"exactly one code cell must be tagged `parameters`; got {len(cells)}")
+    parameters, problems = read_parameters(cells[0].source)
+    if problems:
+        raise ValueError("; ".join(problems))
+    return parameters
+
+
+def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:
+    """Return the notebook with the outputs of an executed one that has the same code.
+
+    Prose may have changed since the run; it decides nothing about the outputs.
+
+    Raises
+    ------
+    ValueError
+        If the code differs.
+    """
+    executed = normalise(executed)
+    if code(notebook) != code(executed):
+        raise ValueError("the executed notebook has other code")
+    merged = copy.deepcopy(notebook)
+    for cell, run in zip(code_cells(merged), code_cells(executed), strict=True):
+        cell.outputs, cell.execution_count = run.outputs, run.execution_count
+    return normalise(merged)
+
+
+def normalise(notebook: NotebookNode, foreign: Collection[str] = FOREIGN_TAGS) -> NotebookNode:
+    """Return a copy without what varies and says nothing; doing it again changes nothing.
+
+    Execution counts become 1, 2, …; cells without an id, or with another's, get a stable one; text
+    that a cell printed in several pieces is joined; pictures lose their text chunks. Cells with one
+    of the `foreign` tags, by default all that papermill puts in, are left out.
+    """
+    clean = copy.deepcopy(notebook)
+    clean.nbformat, clean.nbformat_minor = 4, 5
+    clean.metadata = _without_tool_state(clean.metadata)
+    if clean.metadata.get("kernelspec", {}).get("name") == KERNEL:
+        clean.metadata.kernelspec = _node(KERNELSPEC)
+    if clean.metadata.get("language_info", {}).get("name") == "python":
+        clean.metadata.language_info = _node(LANGUAGE)
+    clean.cells = [c for c in clean.cells if not set(foreign) & set(c.metadata.get("tags", []))]
+    seen: set[str] = set()
+    executions = 0
+    for place, cell in enumerate(clean.cells):
+        cell.metadata = _without_tool_state(cell.metadata)
+        if not cell.metadata.get("tags", True):
+            del cell.metadata["tags"]
+        cell.id = _cell_id(cell, place, seen)
+        seen.add(cell.id)
+        if cell.cell_type == "code":
+            if cell.get("execution_count") is not None:
+                executions += 1
+                cell.execution_count = executions
+            cell.outputs = _normal_outputs(cell)
+    return clean
+
+
+def _without_tool_state(metadata: NotebookNode) -> NotebookNode:
+    return _node({key: val for key, val in metadata.items() if key not in TOOL_STATE})
+
+
+def _node(content: dict[str, Any]) -> NotebookNode:
+    node: NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
+    return node
+
+
+def _cell_id(cell: NotebookNode, place: int, seen: set[str]) -> str:
+    given = cell.get("id", "")
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", given) and given not in seen:
+        return str(given)
+    return hashlib.sha256(f"{place}\n{cell.source}".encode()).hexdigest()[:8]
+
+
+def _normal_outputs(cell: NotebookNode) -> list[NotebookNode]:
+    outputs: list[NotebookNode] = []
+    for output in cell.get("outputs", []):
+        kind = output.output_type
+        last = outputs[-1] if outputs else None
+        if kind == "stream" and last and last.get("name") == output.name:
+            last.text += output.text
+            continue
+        output.pop("transient", None)
+        if kind == "execute_result":
+            output.execution_count = cell.execution_count
+        if "image/png" in output.get("data", {}):
+            output.data["image/png"] = _without_text_chunks(output.data["image/png"])
+        outputs.append(output)
+    return outputs
+
+
+def png_bytes(payload: str) -> bytes:
+    """Return the bytes of a PNG from its base64 text."""
+    return base64.b64decode(payload)
+
+
+def _without_text_chunks(payload: str) -> str:
+    try:
+        png = png_bytes(payload)
+    except binascii.Error:
+        return payload
+    if not png.startswith(PNG_SIGNATURE):
+        return payload
+    kept, start = [PNG_SIGNATURE], len(PNG_SIGNATURE)
+    while start + 12 <= len(png):
+        # Length, type, data, checksum.
+        end = start + 12 + int.from_bytes(png[start : start + 4], "big")
+        if png[start + 4 : start + 8] not in PNG_TEXT:
+            kept.append(png[start:end])
+        start = end
+    return base64.b64encode(b"".join(kept)).decode("ascii")

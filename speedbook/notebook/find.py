@@ -1,0 +1,101 @@
+"""Notebooks by the names that people give them, and their parameters in the help text.
+
+It loads nothing that takes long, since help must come at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from speedbook.notebook.parameters import Parameter, read_parameters
+from speedbook.notebook.values import as_shown, nearest
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Where the notebooks are.
+SHELF = "notebooks"
+
+
+def notebook_names(root: Path) -> list[str]:
+    """Return all notebooks of the book, as paths from its top folder with forward slashes."""
+    found = (path.relative_to(root) for path in (root / SHELF).rglob("*.ipynb"))
+    return sorted(
+        path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts)
+    )
+
+
+def find_notebook(root: Path, called: str) -> str:
+    """Return the notebook that is meant, as a path from the top folder of the book.
+
+    Parameters
+    ----------
+    root : Path
+        The top folder of the book.
+    called : str
+        A path, from the current folder or the top folder, or a short name such as
+        ``fig1a-unit-ball``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such notebook, or several; the text names the nearest, or those.
+    """
+    names = notebook_names(root)
+    for folder in (Path.cwd(), root):
+        path = (folder / called).resolve()
+        if path.is_relative_to(root.resolve()):
+            name = path.relative_to(root.resolve()).as_posix()
+            if name in names:
+                return name
+    short = called.removesuffix(".ipynb")
+    meant = [name for name in names if Path(name).stem == short]
+    if len(meant) > 1:
+        raise ValueError(f"notebook {called}: may be {' or '.join(meant)}; give the path")
+    if not meant:
+        stems = [Path(name).stem for name in names]
+        raise ValueError(
+            f"notebook {called}: the book has none of this name{nearest(short, stems)}"
+        )
+    return meant[0]
+
+
+def shelf_parameters(root: Path, name: str) -> tuple[Parameter, ...]:
+    """Read the parameters of a notebook without loading what reads all of it.
+
+    Raises
+    ------
+    ValueError
+        If the file is no notebook, or its parameters cell breaks the contract.
+    """
+    try:
+        cells = json.loads((root / name).read_text(encoding="utf-8"))["cells"]
+        sources = [
+            "".join(cell["source"])
+            for cell in cells
+            if "parameters" in cell["metadata"].get("tags", [])
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{name}: is not a notebook ({error})") from None
+    parameters, problems = read_parameters("\n".join(sources))
+    if problems:
+        raise ValueError(f"{name}: {'; '.join(problems)}")
+    return parameters
+
+
+def parameter_table(name: str, parameters: Sequence[Parameter]) -> Table:
+    """Return the table that stands below the options of ``speedbook rerun NOTEBOOK --help``."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=f"Parameters of {name}", title_justify="left", box=box.SIMPLE)
+    for head in ("Name", "Type", "Default", "Meaning"):
+        table.add_column(head, overflow="fold")
+    for p in parameters:
+        meaning = f"{p.help}; {p.rule}" if p.rule else p.help
+        table.add_row(*map(escape, (p.name, p.type, as_shown(p.default), meaning)))
+    return table

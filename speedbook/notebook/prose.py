@@ -1,0 +1,109 @@
+r"""Which numbers a page may say in its own words.
+
+On the pages of figures and claims, a number with decimals in the text is either a result or not. A
+result is bound to the ledger, ``{ledger}`prop-1.estimate```, so that it cannot go stale. Any other,
+a constant of the paper or of the set-up, is marked as quoted, ``{quoted}`0.35```; the mark may hold
+a formula, ``{quoted}`$\sigma^2 = 0.35$```. Formulas are text. Code is not, nor is what a role or a
+link points to. Whole numbers are free: they count and name things.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.amsmath import amsmath_plugin
+from mdit_py_plugins.colon_fence import colon_fence_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.myst_role import myst_role_plugin
+from nbformat import NotebookNode
+
+from speedbook.notebook.files import cell_name
+
+#: The notebooks that keep the rule.
+RULED = ("notebooks/figures/", "notebooks/claims/")
+#: Digits around a point, or a power of ten; no part of a name, a version or an address.
+DECIMAL = re.compile(
+    r"(?<![\w./])(?<!\w-)\d[\d_]*(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)(?!\w|\.\d)"
+)
+DIRECTIVE = re.compile(r"\{([\w:+-]+)\}\s*(.*)")
+CODE_DIRECTIVES = frozenset({"code", "code-block", "code-cell", "sourcecode", "literalinclude"})
+#: Kinds of token whose content a reader reads. In HTML that includes the tags.
+READ = frozenset("text math_inline math_inline_double math_block amsmath html_block".split())
+
+
+def loose_numbers(text: str) -> list[str]:
+    """Return the numbers with decimals that stand unmarked in the text of a MyST document.
+
+    Examples
+    --------
+    >>> loose_numbers("Quoted {quoted}`0.35`, bound {ledger}`x.estimate`, loose $0.36$.")
+    ['0.36']
+    """
+    return [number for read in _read_text(text) for number in DECIMAL.findall(read)]
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark").enable("table")
+    for plugin in (myst_role_plugin, dollarmath_plugin, amsmath_plugin, colon_fence_plugin):
+        markdown.use(plugin)
+    return markdown
+
+
+def _read_text(text: str) -> Iterator[str]:
+    for token in _markdown().parse(text):
+        if token.type in ("fence", "colon_fence"):
+            yield from _read_directive(token)
+        elif token.children is not None:
+            yield from _read_inline(token.children)
+        elif token.type in READ:
+            yield token.content
+
+
+def _read_directive(token: Token) -> Iterator[str]:
+    """Go into a directive: its title and its content are text, unless it holds code."""
+    match = DIRECTIVE.fullmatch(token.info.strip())
+    if match and match[1] not in CODE_DIRECTIVES:
+        yield from _read_text(match[2])
+        # A formula is in no need of parsing, and may hold what looks like Markdown.
+        yield from [token.content] if match[1] == "math" else _read_text(token.content)
+
+
+def _read_inline(children: Iterable[Token]) -> Iterator[str]:
+    within_address = False
+    for child in children:
+        if child.type.startswith("link_") and child.markup == "autolink":
+            within_address = child.type == "link_open"
+        elif child.type == "myst_role" and child.meta["name"] == "math":
+            yield child.content
+        elif child.type in READ and not within_address:
+            yield child.content
+
+
+def prose_problems(name: str, notebook: NotebookNode) -> list[str]:
+    """Say which cells of a notebook hold loose numbers.
+
+    Parameters
+    ----------
+    name : str
+        The notebook's path from the root of the book; those of figures and claims keep the rule.
+    notebook : NotebookNode
+        As read from disk.
+
+    Returns
+    -------
+    list of str
+        A sentence for each cell at fault; empty where all is well.
+    """
+    if not name.startswith(RULED):
+        return []
+    return [
+        f"{cell_name(notebook, cell)}: {', '.join(loose)}: bind each number to the ledger, "
+        "{ledger}`claim.estimate`, or mark it as quoted, {quoted}`0.35`"
+        for cell in notebook.cells
+        if cell.cell_type == "markdown" and (loose := loose_numbers(cell.source))
+    ]

@@ -1,0 +1,223 @@
+"""Values for a notebook's parameters, from the command line or from a file.
+
+Text is read by the type that the notebook gives the parameter, never guessed: papermill takes
+``1e-3`` for a string, and YAML ``010`` for eight and ``on`` for true. In files, too, every scalar
+counts as the text that is written there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from speedbook.notebook.parameters import Parameter, Scalar, Value
+
+#: The settings of the long, unattended runs: notebook to parameter to value.
+PAPER = "notebooks/paper.yml"
+#: What stands for a text without letters.
+NO_TEXT = "(empty)"
+#: What a command line or a file says of one parameter.
+Text = str | list[str]
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the nearest ones, or all there are.
+
+    Examples
+    --------
+    >>> nearest("round", ["rounds", "seed"]), nearest("qqq", ["rounds", "seed"])
+    ('; nearest: rounds', '; there is rounds, seed')
+    """
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=3)
+    return f"; nearest: {', '.join(near)}" if near else f"; there is {', '.join(names) or 'none'}"
+
+
+def read_values(
+    parameters: Sequence[Parameter], given: Iterable[tuple[str, Text]]
+) -> dict[str, Value]:
+    """Read and check values; the last one given for a parameter counts.
+
+    Parameters
+    ----------
+    parameters : sequence of Parameter
+        Those of the notebook.
+    given : iterable of pairs
+        Names, and values as text.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or a value has the wrong type or breaks the parameter's rule; a line
+        for each fault.
+
+    Examples
+    --------
+    >>> share = Parameter("share", "float", 0.5, "a share", low=0, high=1)
+    >>> read_values([share], [("share", "1e-3")])
+    {'share': 0.001}
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    values, faults = {}, []
+    for name, text in given:
+        if name not in known:
+            faults.append(f"{name}: the notebook has no such parameter{nearest(name, known)}")
+            continue
+        try:
+            values[name] = known[name].check(_parse(known[name], text))
+        except ValueError as error:
+            faults.append(str(error))
+    if faults:
+        raise ValueError("\n".join(faults))
+    return values
+
+
+def as_argument(value: Value) -> str:
+    """Write a value as the command line takes it.
+
+    Examples
+    --------
+    >>> as_argument([100, 1000]), as_argument([]), as_argument(["width, mm", "mass"])
+    ('100,1000', '[]', '["width, mm", "mass"]')
+    """
+    if not isinstance(value, list):
+        return str(value)
+    text = ",".join(map(str, value))
+    plain = text and _elements(text) == list(map(str, value))
+    return text if plain else json.dumps(value, ensure_ascii=False)
+
+
+def as_shown(value: Value) -> str:
+    """Write a value for a reader, to whom a text without letters would be a gap."""
+    return as_argument(value) or NO_TEXT
+
+
+def _parse(parameter: Parameter, text: Text) -> Any:
+    """Turn text into a value, or return it as it is where that fails; the check then says why."""
+    if not parameter.type.startswith("list["):
+        return _scalar(parameter.type, text) if isinstance(text, str) else text
+    element = parameter.type.removeprefix("list[").removesuffix("]")
+    parts = _elements(text) if isinstance(text, str) else text
+    return [_scalar(element, part) for part in parts]
+
+
+def _elements(text: str) -> list[Any]:
+    """Split a list as JSON writes it, or one without brackets, at its commas."""
+    if not text.strip().startswith("["):
+        return [part.strip() for part in text.split(",")]
+    try:
+        found = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        found = text.strip().removeprefix("[").removesuffix("]").split(",")
+        return [part.strip() for part in found]
+    return list(found)
+
+
+def _scalar(kind: str, text: Any) -> Scalar:
+    if kind == "str" or not isinstance(text, str):
+        return text  # type: ignore[no-any-return]
+    try:
+        return READERS[kind](text.strip())
+    except (ValueError, KeyError):
+        return text
+
+
+def _integer(text: str) -> int:
+    """Read an integer; ``1e6`` is one, too."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+        if number.is_integer() and abs(number) < 2**53:
+            return int(number)
+        raise
+
+
+READERS: Mapping[str, Callable[[str], Scalar]] = {
+    "int": _integer,
+    "float": float,
+    "bool": lambda text: {"true": True, "false": False}[text.lower()],
+}
+
+
+def read_assignments(assignments: Sequence[str]) -> list[tuple[str, Text]]:
+    """Split ``name=value`` of the command line.
+
+    Raises
+    ------
+    ValueError
+        If one is of another form, or a name is given twice.
+    """
+    found: dict[str, Text] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise ValueError(f"-p: must read name=value; got {assignment!r}")
+        if name in found:
+            raise ValueError(f"-p: {name} is given twice")
+        found[name] = text
+    return list(found.items())
+
+
+def read_file(path: Path) -> dict[str, Text]:
+    """Read a YAML or JSON file of parameters and values.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read or does not hold names with a value, or a list of values, each.
+    """
+    found = {}
+    for name, value in _mapping(path).items():
+        found[name] = _text(f"{path}: {name}", value)
+    return found
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        # The loader that leaves every scalar the text that it is. JSON is YAML, too.
+        found = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path}: is neither YAML nor JSON: {error}") from None
+    if found in (None, ""):
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise ValueError(f"{path}: must hold lines of the form name: value")
+    return found
+
+
+def _text(place: str, value: Any) -> Text:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return value
+    raise ValueError(f"{place}: must be a value or a list of values")
+
+
+def paper_values(root: Path, notebook: str) -> dict[str, Text]:
+    """Return what ``notebooks/paper.yml`` sets for a notebook; nothing where it is not named.
+
+    Parameters
+    ----------
+    root : Path
+        The top folder of the book.
+    notebook : str
+        The notebook's path from there.
+
+    Raises
+    ------
+    ValueError
+        If the file is missing or of another form.
+    """
+    entry = _mapping(root / PAPER).get(notebook, {})
+    if not isinstance(entry, dict):
+        raise ValueError(f"{PAPER}: {notebook}: must hold lines of the form name: value")
+    return {name: _text(f"{PAPER}: {notebook}: {name}", value) for name, value in entry.items()}

@@ -1,0 +1,101 @@
+"""From executed notebooks to the book: stage what Jupyter Book reads, and let it press.
+
+The work happens in ``_build/press``; only a complete book, pressed without a warning, becomes
+``_build/html``. Pages whose sources did not change are not pressed again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from speedbook.paths import files_below, mirror, write_atomically
+from speedbook.run.cache import press_key
+from speedbook.run.execution import ANSI
+
+#: Besides the pages, a page may include these files from the top folder.
+TOP_FILES = ("_config.yml", "_toc.yml", "CHANGELOG.md", "CITATION.cff")
+#: Lines of the press's log that a failure shows.
+LOG_LINES = 20
+
+
+class PressError(Exception):
+    """Jupyter Book failed or warned; the text holds what it said."""
+
+
+def stage(root: Path, target: Path, derived: Mapping[str, str | bytes]) -> None:
+    """Lay out what the book is pressed from, touching only what changed.
+
+    Parameters
+    ----------
+    root, target : Path
+        The book's folder and the staging folder.
+    derived : mapping
+        Path from the root to the content of each file that this build derived: executed notebooks,
+        the ledger, and pictures. They stand in for the committed ones.
+    """
+    files: dict[str, Path | str | bytes] = {
+        name: root / name for name in TOP_FILES if (root / name).is_file()
+    }
+    files |= files_below(root / "book", "book/")
+    mirror({**files, **derived}, target)
+
+
+def press(root: Path, staged: Path, build: Path, environment: Mapping[str, str]) -> Path:
+    """Press the staged book with warnings as errors and return its first page.
+
+    Raises
+    ------
+    PressError
+        If Jupyter Book fails or warns. The book that was there before stays as it was.
+    """
+    work, html, key = build / "press", build / "html", press_key(root, staged)
+    pressed, page = work / "pressed", html / "index.html"
+    if pressed.is_file() and pressed.read_text() == key and page.is_file():
+        return page
+    if work.exists() and not pressed.is_file():
+        # Sphinx repeats no warning of a page that it has read, and takes a half-written page for a
+        # good one: after a failure or an interrupt begin from nothing.
+        shutil.rmtree(work)
+    work.mkdir(parents=True, exist_ok=True)
+    pressed.unlink(missing_ok=True)
+    log = build / "press.log"
+    with log.open("w", encoding="utf-8") as sink:
+        code = _run(
+            # Jupyter Book writes to `_build` in the folder that it is given.
+            ["build", str(staged), "--path-output", str(work), "--warningiserror", "--keep-going"],
+            {**os.environ, **environment},
+            sink.fileno(),
+        )
+    if code:
+        raise PressError(_complaints(log))
+    mirror(files_below(work / "_build" / "html"), html)
+    write_atomically(pressed, key)
+    return page
+
+
+def _run(arguments: list[str], environment: Mapping[str, str], sink: int) -> int:
+    command = "from jupyter_book.cli.main import main; main(prog_name='jupyter-book')"
+    process = subprocess.Popen(
+        [sys.executable, "-c", command, *arguments],
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=sink,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        return process.wait()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+
+
+def _complaints(log: Path) -> str:
+    lines = ANSI.sub("", log.read_text(encoding="utf-8", errors="replace")).splitlines()
+    marked = [line for line in lines if "WARNING" in line or "ERROR" in line or "Error:" in line]
+    return "\n".join([*(marked or lines)[-LOG_LINES:], f"The whole log is in {log}"])

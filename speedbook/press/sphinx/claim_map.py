@@ -1,0 +1,181 @@
+"""The map of the claims: which rests on which, as a picture and in tables.
+
+Directives
+
+- ``{claim-map}``: the picture, with what its signs mean.
+- ``{claim-foundations} KIND``: the claims of one of the `KINDS`, each with what it rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from speedbook.claims.registry import REGISTRY, load_registry
+from speedbook.claims.relations import Relations
+from speedbook.claims.rules import Verdict
+from speedbook.press.sphinx.map_picture import map_svg
+from speedbook.press.sphinx.tables import (
+    Content,
+    anchor,
+    badge,
+    card_link,
+    entry,
+    muted,
+    page_ledger,
+    reference,
+    table,
+    verdict_text,
+)
+
+if TYPE_CHECKING:
+    from sphinx.environment import BuildEnvironment
+    from sphinx.writers.html5 import HTML5Translator
+
+#: Which claims a table lists.
+KINDS: dict[str, Callable[[Relations, str], bool]] = {
+    "survives": lambda map_, name: not map_.fails(name) and bool(map_.broken(name)),
+    "falls": lambda map_, name: map_.fails(name) and bool(map_.broken(name)),
+    "firm": lambda map_, name: (
+        not map_.fails(name) and bool(map_.below(name)) and not map_.broken(name)
+    ),
+    "fault": lambda map_, name: (
+        map_.fails(name) and bool(map_.above(name)) and not map_.broken(name)
+    ),
+}
+
+
+def page_relations(env: BuildEnvironment) -> Relations:
+    """Read registry and ledger beside the pages; a claim that is in one alone is left out."""
+    env.note_dependency(str(Path(env.srcdir) / REGISTRY))
+    rows = page_ledger(env)["claims"]
+    claims = [claim for claim in load_registry(Path(env.srcdir)).claims if claim.id in rows]
+    kept = {claim.id for claim in claims}
+    trimmed = [
+        claim.model_copy(
+            update={
+                field: tuple(name for name in getattr(claim, field) if name in kept)
+                for field in ("corrected_by", "rests_on")
+            }
+        )
+        for claim in claims
+    ]
+    return Relations(trimmed, {name: Verdict(rows[name]["verdict"]) for name in kept})
+
+
+def chips(env: BuildEnvironment, names: Sequence[str], relations: Relations) -> list[nodes.Node]:
+    """Return the ids of claims with the signs of their verdicts, linked to the ledger."""
+    found: list[nodes.Node] = []
+    for name in names:
+        verdict = relations.verdicts[name]
+        link = reference(env, anchor(name), f"{verdict.symbol} {name}")
+        found += [nodes.Text(" ")] if found else []
+        found.append(badge(verdict, link))
+    return found
+
+
+class MapNode(nodes.General, nodes.Element):  # type: ignore[misc]
+    """The picture; its children are the links, which Sphinx resolves and checks."""
+
+
+class ClaimMap(SphinxDirective):
+    """Draw the map, with a key to its signs."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the key and the picture."""
+        relations, rows = page_relations(self.env), page_ledger(self.env)["claims"]
+        shown = [
+            name
+            for statement in relations.statements().values()
+            for name in (*statement.claims, *statement.ours)
+        ]
+        picture = MapNode("", relations=relations)
+        picture += [card_link(self.env, name, rows[name], name) for name in dict.fromkeys(shown)]
+        key = nodes.paragraph("", classes=["claim-map-key"])
+        for verdict in Verdict:
+            if verdict in {relations.verdicts[name] for name in shown}:
+                key += [badge(verdict, verdict_text(verdict)), nodes.Text(" ")]
+        return [key, picture]
+
+
+def visit_map(translator: HTML5Translator, node: MapNode) -> None:
+    """Write the picture, with the addresses that Sphinx found for the links."""
+    links = {
+        link.astext(): link.get("refuri") or f"#{link['refid']}"
+        for link in node.findall(nodes.reference)
+    }
+    translator.body.append(
+        '<div class="claim-map" tabindex="0" role="region" aria-label="Map of the claims">\n'
+        f"{map_svg(node['relations'], links)}\n</div>\n"
+    )
+    raise nodes.SkipNode
+
+
+def skip_map(translator: Any, node: MapNode) -> None:
+    """Leave the picture out where there is no HTML: the tables say the same."""
+    raise nodes.SkipNode
+
+
+class ClaimFoundations(SphinxDirective):
+    """List the claims of one kind, each with what it rests on or bears."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, or a line if there is no such claim."""
+        if (kind := self.arguments[0]) not in KINDS:
+            raise self.error(f"claim-foundations: must be one of {', '.join(KINDS)}; got {kind!r}")
+        relations = page_relations(self.env)
+        names = [name for name in relations.claims if KINDS[kind](relations, name)]
+        if not names:
+            return [nodes.paragraph("", "None.")]
+        heads = ("Verdict", "Claim", "Bears" if kind == "fault" else "Rests on", *LAST[kind])
+        rows = [self._row(kind, name, relations) for name in names]
+        found = table(heads, rows, "claim-foundations")
+        found["classes"].append(f"claim-{kind}")
+        return [found]
+
+    def _row(self, kind: str, name: str, relations: Relations) -> nodes.row:
+        claim, verdict = relations.claims[name], relations.verdicts[name]
+        row = page_ledger(self.env)["claims"][name]
+        cells: list[Content] = [
+            [badge(verdict, verdict_text(verdict))],
+            [
+                card_link(self.env, name, row, claim.title),
+                nodes.Text(" "),
+                muted(f"{claim.place} · {name}"),
+            ],
+            self._bears(name, relations) if kind == "fault" else self._rests(name, relations),
+        ]
+        if LAST[kind]:
+            cells.append(chips(self.env, claim.corrected_by, relations))
+        return nodes.row("", *map(entry, cells))
+
+    def _bears(self, name: str, relations: Relations) -> list[nodes.Node]:
+        return chips(self.env, relations.above(name), relations)
+
+    def _rests(self, name: str, relations: Relations) -> list[nodes.Node]:
+        """Return what a claim rests on directly, and what fails further down."""
+        direct = relations.claims[name].rests_on
+        further = [other for other in relations.broken(name) if other not in direct]
+        shown = chips(self.env, direct, relations)
+        if further:
+            line = nodes.inline("", "and further down: ", classes=["sb-muted"])
+            for name in further:
+                sign = relations.verdicts[name].symbol
+                line += [reference(self.env, anchor(name), f"{sign} {name}"), nodes.Text(" ")]
+            shown += [nodes.Text(" "), line]
+        return shown
+
+
+#: Head of the last column, where there is one.
+LAST: dict[str, tuple[str, ...]] = {
+    "survives": ("Ours",),
+    "falls": ("Put right by",),
+    "fault": ("Put right by",),
+    "firm": (),
+}

@@ -1,0 +1,168 @@
+"""The errata: an entry for every claim with a given verdict, from registry and ledger alone.
+
+The directive is ``{errata} VERDICT``, as in ``{errata} contradicted``. An entry says what is
+printed, or how we read it, what was found, the counterexample, and what takes its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from speedbook.claims.cards import rounded_record
+from speedbook.claims.registry import REGISTRY, Claim
+from speedbook.claims.relations import Relations
+from speedbook.claims.rules import Verdict
+from speedbook.notebook.prose import loose_numbers
+from speedbook.press.sphinx.claim_map import chips, page_relations
+from speedbook.press.sphinx.tables import (
+    anchor,
+    badge,
+    card_link,
+    muted,
+    page_ledger,
+    reference,
+    verdict_text,
+)
+
+logger = logging.getLogger(__name__)
+
+#: Where the statement of a claim ends, and what was measured begins.
+MEASURED = "Measured"
+#: What the text of `Claim.counterexample` is for each verdict.
+EXAMPLE = {
+    Verdict.CONTRADICTED: "Counterexample",
+    Verdict.VACUOUS: "Why it is empty",
+    Verdict.NOT_CONSISTENT: "Example",
+}
+
+
+def split_statement(statement: str) -> tuple[str, str]:
+    """Return what a claim says, and what was measured.
+
+    Examples
+    --------
+    >>> split_statement("One is two. Measured, by counting: one.")
+    ('One is two.', 'Measured, by counting: one.')
+    >>> split_statement("One is two.")
+    ('One is two.', '')
+    """
+    says, _, measured = statement.partition(f" {MEASURED}")
+    return says, f"{MEASURED}{measured}" if measured else ""
+
+
+class Errata(SphinxDirective):
+    """List the claims with one verdict; one of ours that fails would be among them."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return a line of links to the entries, and the entries."""
+        word = " ".join(self.arguments[0].split())
+        if word not in set(Verdict):
+            raise self.error(f"errata: must be one of {', '.join(Verdict)}; got {word!r}")
+        verdict = Verdict(word)
+        relations = page_relations(self.env)
+        claims = [
+            claim for name, claim in relations.claims.items() if relations.verdicts[name] is verdict
+        ]
+        if not claims:
+            return [nodes.paragraph("", "None.")]
+        return [self._index(claims), *(self._entry(claim, relations) for claim in claims)]
+
+    def _index(self, claims: list[Claim]) -> nodes.paragraph:
+        line = nodes.paragraph("", classes=["errata-index"])
+        for claim in claims:
+            line += [nodes.Text(" · ")] if len(line) else []
+            line += nodes.reference("", claim.id, refid=_anchor(claim.id), internal=True)
+        return line
+
+    def _entry(self, claim: Claim, relations: Relations) -> nodes.section:
+        name = _anchor(claim.id)
+        self.env.domains["std"].note_hyperlink_target(name, self.env.docname, name, claim.title)
+        terms = nodes.definition_list("", classes=["erratum"])
+        for term, content in self._terms(claim, relations):
+            terms += nodes.definition_list_item(
+                "", nodes.term("", term), nodes.definition("", *content)
+            )
+        title = nodes.title("", claim.title)
+        return nodes.section("", title, terms, ids=[name], names=[name])
+
+    def _terms(self, claim: Claim, relations: Relations) -> list[tuple[str, list[nodes.Node]]]:
+        row, verdict = page_ledger(self.env)["claims"][claim.id], relations.verdicts[claim.id]
+        says, measured = split_statement(claim.statement)
+        link = reference(self.env, anchor(claim.id), f"{verdict.symbol} {verdict}")
+        page = card_link(self.env, claim.id, row, "page of the claim")
+        terms = [
+            (_whose(claim), [_line(nodes.Text(f"{says} "), muted(claim.place))]),
+            ("Verdict", [_line(badge(verdict, link), nodes.Text(" "), page)]),
+            ("Found", [_line(*_found(claim, row, measured))]),
+        ]
+        if claim.counterexample:
+            label = EXAMPLE.get(verdict, "Example")
+            terms.append((label, self._parsed(claim.id, claim.counterexample)))
+        if claim.corrected_by:
+            terms.append(("Corrected", [self._corrections(claim, relations)]))
+        if claim.uncorrected:
+            terms.append(("Corrected", self._parsed(claim.id, claim.uncorrected)))
+        if above := relations.above(claim.id):
+            terms.append(("Rests on it", [_line(*chips(self.env, above, relations))]))
+        return terms
+
+    def _corrections(self, claim: Claim, relations: Relations) -> nodes.bullet_list:
+        rows = page_ledger(self.env)["claims"]
+        items = nodes.bullet_list()
+        for name in claim.corrected_by:
+            verdict = relations.verdicts[name]
+            line = _line(
+                badge(verdict, verdict_text(verdict)),
+                nodes.Text(" "),
+                card_link(self.env, name, rows[name], relations.claims[name].title),
+                nodes.Text(f". {split_statement(relations.claims[name].statement)[0]} "),
+                muted(name),
+            )
+            items += nodes.list_item("", line)
+        return items
+
+    def _parsed(self, claim: str, text: str) -> list[nodes.Node]:
+        """Read a text of the registry, in which a decimal has to come from the ledger."""
+        if loose := loose_numbers(text):
+            logger.error(
+                "%s: claim %s: %s: bind each number to the ledger",
+                REGISTRY,
+                claim,
+                ", ".join(loose),
+                location=self.get_location(),
+            )
+        holder = nodes.Element()
+        lines = StringList(text.splitlines(), source=f"{REGISTRY}, claim {claim}")
+        self.state.nested_parse(lines, 0, holder)
+        return list(holder.children)
+
+
+def _anchor(claim: str) -> str:
+    """Return the name of a claim's entry, as links give it."""
+    return f"erratum-{claim.lower()}"
+
+
+def _whose(claim: Claim) -> str:
+    """Say whether the paper prints a claim, or it is a reading of ours, as its place tells."""
+    return "Ours" if claim.place.split()[0].rstrip(",;:") in ("our", "ours") else "Printed"
+
+
+def _line(*content: nodes.Node) -> nodes.paragraph:
+    return nodes.paragraph("", "", *content)
+
+
+def _found(claim: Claim, row: dict[str, Any], measured: str) -> list[nodes.Node]:
+    """Return what was found beside what the claim says; nothing if it cannot be tested."""
+    if "estimate" not in row:
+        return []
+    effect = nodes.strong("", " ".join(rounded_record(row)).strip())
+    word = "empty if" if claim.kind == "vacuous" else "the claim:"
+    return [effect, nodes.Text(f"; {word} {row['rule']}. "), muted(measured)]

@@ -1,0 +1,142 @@
+"""What Sphinx must know to press the book.
+
+Directives
+
+- ``{ledger-table}``: every claim with its verdict.
+- ``{parameter-table}``: the parameters of the page's notebook.
+- ``{errata}``: the claims with one verdict, see `speedbook.press.sphinx.errata`.
+- ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see
+  `speedbook.press.sphinx.claim_map`.
+
+Roles
+
+- ``{claim-badge}``: the verdict of one claim, linked to its row of the ledger.
+- ``{ledger}``: a number or text, ``prop-1.estimate`` or ``prop-1.details.worst:.2f``.
+- ``{quoted}``: a number that is not ours, or that the set-up fixes; see `speedbook.notebook.prose`.
+
+And every notebook that says what it shows gets the box of `speedbook.press.front_matter`.
+
+The ledger is ``book/ledger.json`` beside the pages: the committed one in a plain checkout, and the
+one derived from the notebooks just executed where `speedbook build` stages the book. What is not in
+it is an error, and ends a build that takes warnings as errors.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
+
+from speedbook.claims.ledger import lookup
+from speedbook.claims.registry import REGISTRY, load_registry
+from speedbook.claims.rules import Verdict
+from speedbook.notebook.files import to_notebook
+from speedbook.press.front_matter import as_page
+from speedbook.press.sphinx.claim_map import (
+    ClaimFoundations,
+    ClaimMap,
+    MapNode,
+    skip_map,
+    visit_map,
+)
+from speedbook.press.sphinx.errata import Errata
+from speedbook.press.sphinx.tables import (
+    LedgerTable,
+    ParameterTable,
+    anchor,
+    badge,
+    page_ledger,
+    verdict_text,
+)
+from speedbook.run.cache import appearance_key
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+logger = logging.getLogger(__name__)
+
+Found = tuple[list[nodes.Node], list[nodes.system_message]]
+
+
+class LedgerRole(SphinxRole):
+    """Put a number or text of the ledger into the prose."""
+
+    def run(self) -> Found:
+        """Return the text; an address without one is reported and shown as it is."""
+        try:
+            return [nodes.Text(lookup(page_ledger(self.env)["claims"], self.text))], []
+        except ValueError as error:
+            logger.error("ledger: %s", error, location=self.get_location())
+            return [nodes.problematic("", self.text)], []
+
+
+class BadgeRole(SphinxRole):
+    """Show the verdict of a claim."""
+
+    def run(self) -> Found:
+        """Return the badge, linked to the claim's row of the ledger where there is one."""
+        row = page_ledger(self.env)["claims"].get(self.text)
+        if row is None:
+            logger.error(
+                "claim-badge: the ledger has no %r", self.text, location=self.get_location()
+            )
+            return [nodes.problematic("", self.text)], []
+        verdict = Verdict(row["verdict"])
+        link = addnodes.pending_xref(
+            "",
+            nodes.inline("", "", verdict_text(verdict)),
+            refdomain="std",
+            reftype="ref",
+            reftarget=anchor(self.text),
+            refexplicit=True,
+            refdoc=self.env.docname,
+        )
+        return [badge(verdict, link)], []
+
+
+class QuotedRole(SphinxRole):
+    """Show a number, or a formula, as it is: the role is a mark for whoever reads the source."""
+
+    def run(self) -> Found:
+        """Return what the text says in MyST."""
+        found: Found = self.inliner.parse(self.text, self.lineno, self.inliner, nodes.Element())
+        return found
+
+
+def show_as_page(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Give a notebook its box while Sphinx reads it; the file, which readers download, stays."""
+    if Path(app.env.doc2path(docname)).suffix != ".ipynb":
+        return
+    name, root = f"{docname}.ipynb", Path(app.srcdir)
+    # Not from the ledger, which changes with every build.
+    app.env.note_dependency(str(root / REGISTRY))
+    try:
+        claims = [claim.id for claim in load_registry(root).of_notebook(name)]
+        source[0] = json.dumps(as_page(to_notebook(json.loads(source[0])), name, claims))
+    except ValueError as error:
+        logger.warning("%s", error, location=docname)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register directives and roles, and what notebooks need."""
+    app.add_directive("ledger-table", LedgerTable)
+    app.add_directive("parameter-table", ParameterTable)
+    app.add_directive("errata", Errata)
+    app.add_directive("claim-map", ClaimMap)
+    app.add_directive("claim-foundations", ClaimFoundations)
+    app.add_node(MapNode, html=(visit_map, None), latex=(skip_map, None), text=(skip_map, None))
+    app.add_role("ledger", LedgerRole())
+    app.add_role("claim-badge", BadgeRole())
+    app.add_role("quoted", QuotedRole())
+    app.connect("source-read", show_as_page)
+    return {
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+        # Where it changes, Sphinx presses every page again.
+        "env_version": appearance_key(Path(app.srcdir)),
+    }

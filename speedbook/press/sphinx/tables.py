@@ -1,0 +1,176 @@
+"""The tables of the book's pages: the ledger, and the parameters of a notebook."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
+
+from speedbook.claims.agreement import agreement_text
+from speedbook.claims.cards import rounded_record
+from speedbook.claims.ledger import LEDGER
+from speedbook.claims.rules import Verdict
+from speedbook.notebook.files import notebook_parameters, read_notebook
+from speedbook.press.front_matter import card_anchor, counted, duration
+
+if TYPE_CHECKING:
+    from sphinx.environment import BuildEnvironment
+
+    from speedbook.notebook.parameters import Parameter
+
+Content = Sequence[nodes.Node]
+
+
+def page_ledger(env: BuildEnvironment) -> dict[str, Any]:
+    """Read the ledger beside the pages, and have the page pressed again when it changes."""
+    path = Path(env.srcdir) / LEDGER
+    env.note_dependency(str(path))
+    ledger: dict[str, Any] = {"claims": {}}
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else ledger
+
+
+def anchor(claim: str) -> str:
+    """Return the name of a claim's row, as links give it."""
+    return f"claim-{claim.lower()}"
+
+
+def badge(verdict: Verdict, content: nodes.Node) -> nodes.inline:
+    """Return a badge around the text of a verdict, or around a link that shows it."""
+    return nodes.inline("", "", content, classes=["verdict", verdict.css_class])
+
+
+def verdict_text(verdict: Verdict) -> nodes.Text:
+    """Return symbol and word of a verdict."""
+    return nodes.Text(f"{verdict.symbol} {verdict}")
+
+
+def table(heads: Sequence[str], rows: Iterable[nodes.row], name: str) -> nodes.table:
+    """Return a table whose columns are as wide as they need to be."""
+    group = nodes.tgroup("", cols=len(heads))
+    group += [nodes.colspec("", colwidth=1) for _ in heads]
+    head = nodes.row("", *(entry([nodes.Text(text)]) for text in heads))
+    group += [nodes.thead("", head), nodes.tbody("", *rows)]
+    return nodes.table("", group, classes=[name, "sb-table"])
+
+
+def entry(content: Content) -> nodes.entry:
+    """Return a cell of one paragraph; one without content stays empty."""
+    return nodes.entry("", nodes.paragraph("", "", *content)) if content else nodes.entry()
+
+
+def muted(text: str) -> nodes.inline:
+    """Return a line of its own in a quiet colour."""
+    return nodes.inline("", text, classes=["sb-muted"])
+
+
+class LedgerTable(SphinxDirective):
+    """List all claims, and say below where the results come from, which only a build knows."""
+
+    HEADS = ("Verdict", "Claim", "Found", "Rule", "Run")
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, each row a target for badges, and the facts of the build."""
+        ledger = page_ledger(self.env)
+        rows = [self._row(*item) for item in ledger["claims"].items()]
+        found: list[nodes.Node] = [table(self.HEADS, rows, "ledger-table")]
+        if "build" in ledger:
+            found.append(nodes.paragraph("", _facts(ledger["build"]), classes=["ledger-build"]))
+        return found
+
+    def _row(self, claim: str, row: dict[str, Any]) -> nodes.row:
+        name = anchor(claim)
+        self.env.domains["std"].note_hyperlink_target(name, self.env.docname, name, row["title"])
+        verdict = Verdict(row["verdict"])
+        cells: list[Content] = [
+            [badge(verdict, verdict_text(verdict))],
+            [
+                card_link(self.env, claim, row, row["title"]),
+                nodes.Text(" "),
+                muted(f"{row['place']} · {claim}"),
+            ],
+            _found(row),
+            [nodes.Text(row["rule"])] if row["rule"] else [],
+            _run(row),
+        ]
+        return nodes.row("", *map(entry, cells), ids=[name])
+
+
+def reference(env: BuildEnvironment, target: str, text: str, kind: str = "ref") -> nodes.Node:
+    """Return a link to a target, or with kind ``doc`` to a page; without one, Sphinx warns."""
+    return addnodes.pending_xref(
+        "",
+        nodes.inline("", text),
+        refdomain="std",
+        reftype=kind,
+        reftarget=target,
+        refexplicit=True,
+        refwarn=True,
+        refdoc=env.docname,
+    )
+
+
+def card_link(env: BuildEnvironment, claim: str, row: dict[str, Any], text: str) -> nodes.Node:
+    """Lead to the card of a claim, or to the page where there is none."""
+    if "estimate" in row:
+        return reference(env, card_anchor(claim), text)
+    return reference(env, "/" + row["notebook"].removesuffix(".ipynb"), text, "doc")
+
+
+def _found(row: dict[str, Any]) -> Content:
+    if "estimate" not in row:
+        return []
+    estimate, interval = rounded_record(row)
+    return [nodes.Text(f"{estimate} "), nodes.inline("", interval, classes=["sb-interval"])]
+
+
+def _run(row: dict[str, Any]) -> Content:
+    """Return how the numbers came about: replications, seed and, of a build, time and agreement."""
+    facts = []
+    if row.get("replications") is not None:
+        facts.append(counted(row["replications"], "replication"))
+    if row.get("runs") is not None:
+        facts[-1] += f" in {counted(row['runs'], 'run')}"
+    if row.get("seed") is not None:
+        facts.append(f"seed {row['seed']}")
+    if "seconds" in row:
+        facts.append(duration(row["seconds"]))
+    parts: list[nodes.Node] = [nodes.Text(", ".join(facts))] if facts else []
+    if agreement := agreement_text(row):
+        parts += [nodes.Text(" "), muted(agreement)]
+    return parts
+
+
+def _facts(build: dict[str, Any]) -> str:
+    commit = "no git" if build["commit"] is None else f"commit {build['commit'][:12]}"
+    if build["changed"]:
+        commit += " with uncommitted changes"
+    return (
+        f"This build ran every notebook at its {build['profile']}: {commit}; "
+        f"Python {build['python']}, environment {build['environment']}; data {build['data']}."
+    )
+
+
+class ParameterTable(SphinxDirective):
+    """List the parameters of the notebook that this page is made from."""
+
+    HEADS = ("Parameter", "Default", "Meaning")
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        notebook = read_notebook(Path(self.env.doc2path(self.env.docname)))
+        rows = [self._row(parameter) for parameter in notebook_parameters(notebook)]
+        return [table(self.HEADS, rows, "sb-parameters")]
+
+    @staticmethod
+    def _row(parameter: Parameter) -> nodes.row:
+        cells: list[Content] = [
+            [nodes.literal("", parameter.name), nodes.Text(" "), muted(parameter.type)],
+            [nodes.literal("", repr(parameter.default))],
+            [nodes.Text(f"{parameter.help} "), muted(parameter.rule)],
+        ]
+        return nodes.row("", *map(entry, cells))

@@ -1,0 +1,1 @@
+"""Running notebooks, and what is known of a run."""

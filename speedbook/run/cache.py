@@ -1,0 +1,159 @@
+"""What was done before and need not be done again.
+
+The key of a run is all that its outputs can depend on: the code of the notebook (its parameters are
+a part of it), the source of ``speedlib``, of ``paper`` and of what a notebook imports from
+``speedbook``, the data, the stored benchmarks, the notebook's entries in ``book/claims.yml``, the
+lock and the version of Python. Prose is not in it: a page whose text alone changed takes its
+outputs from the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from speedbook.claims.registry import Claim
+from speedbook.notebook.files import code, serialise, to_notebook
+from speedbook.paths import files_below, write_atomically
+
+PACKAGE = Path(__file__).parents[1]
+LOCK = "requirements.txt"
+#: Folders of ``speedbook`` that no notebook imports; what stands elsewhere counts as evidence.
+PRESS = frozenset({"commands", "notebook", "press", "run"})
+#: What the errata and the map alone take from a claim.
+PROSE = {"counterexample", "corrected_by", "uncorrected", "rests_on"}
+#: What single pages read besides: folders, or files, of the book.
+READS = {
+    "notebooks/beyond/mutants.ipynb": (
+        "mutation",
+        "tests/speedlib",
+        "conftest.py",
+        "notebooks/claims",
+        "notebooks/figures",
+        "book/claims.yml",
+    )
+}
+#: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
+KEPT_RUNS = 5
+
+
+def shared_key(root: Path) -> str:
+    """Return the digest of what all notebooks of a book depend on."""
+    data = files_below(root / "data", "data/")
+    return files_key({**_library_sources(root), **evidence_sources(root), **data})
+
+
+def evidence_sources(root: Path) -> dict[str, Path]:
+    """Return the files of our own that results depend on: code, and the stored benchmarks."""
+    evidence = {
+        name: path for name, path in _package_sources().items() if name.split("/")[1] not in PRESS
+    }
+    paper = _sources(PACKAGE.with_name("paper"), "paper/")
+    stored = files_below(root / "benchmarks" / "results", "benchmarks/results/")
+    return {**_sources(root / "speedlib", "speedlib/"), **paper, **evidence, **stored}
+
+
+def page_key(root: Path, name: str, shared: str) -> str:
+    """Return the digest of what one page depends on beside its code: its own files, too."""
+    files = {
+        entry + "/" * path.is_dir() + below: file
+        for entry in READS.get(name, ())
+        for path in [root / entry]
+        for below, file in (files_below(path) if path.is_dir() else {"": path}).items()
+        if "__pycache__" not in file.parts
+    }
+    return _digest([shared, files_key(files)]) if files else shared
+
+
+def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str:
+    """Return the digest of all that the outputs of a notebook can depend on."""
+    entries = (claim.model_dump_json(exclude=PROSE) for claim in claims)
+    return _digest([shared, *entries, *code(notebook)])
+
+
+def press_key(root: Path, staged: Path) -> str:
+    """Return the digest of what the pages depend on: the API page reads our sources."""
+    return files_key({**files_below(staged), **_library_sources(root), **_package_sources()})
+
+
+def appearance_key(book: Path) -> str:
+    """Return the digest of what all pages depend on and Sphinx knows nothing of.
+
+    That is our code and, since pages name them with their checksums, styles and scripts.
+    """
+    return files_key({**files_below(book / "book" / "_static"), **_package_sources()})
+
+
+def files_key(files: Mapping[str, Path]) -> str:
+    """Return a digest of files, their names and the version of Python."""
+    digests = (f"{name} {_sha256(path.read_bytes())}" for name, path in sorted(files.items()))
+    return _digest([platform.python_version(), *digests])
+
+
+def _library_sources(root: Path) -> dict[str, Path]:
+    """Return the files of ``speedlib`` and the lock, which says what else is installed."""
+    lock = root / LOCK
+    return _sources(root / "speedlib", "speedlib/") | ({LOCK: lock} if lock.is_file() else {})
+
+
+def _package_sources() -> dict[str, Path]:
+    return _sources(PACKAGE, "speedbook/")
+
+
+def _sources(folder: Path, prefix: str) -> dict[str, Path]:
+    files = files_below(folder, prefix)
+    return {name: path for name, path in files.items() if path.suffix == ".py"}
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return _sha256(json.dumps(list(parts)).encode())
+
+
+@dataclass(frozen=True)
+class Run:
+    """An executed notebook, and how long that took."""
+
+    notebook: NotebookNode
+    seconds: float
+
+
+class Cache:
+    """Executed notebooks in a folder, by notebook and key.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are; it need not exist yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def _path(self, name: str, key: str) -> Path:
+        return self.folder / name / f"{key}.json"
+
+    def get(self, name: str, key: str) -> Run | None:
+        """Return an earlier run, or None; an unreadable one counts as none."""
+        try:
+            kept = json.loads(self._path(name, key).read_text(encoding="utf-8"))
+            return Run(to_notebook(kept["notebook"]), float(kept["seconds"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, name: str, key: str, run: Run) -> None:
+        """Keep a run, and forget the oldest of the same notebook."""
+        kept = {"seconds": run.seconds, "notebook": json.loads(serialise(run.notebook))}
+        write_atomically(self._path(name, key), json.dumps(kept))
+        runs = sorted((self.folder / name).glob("*.json"), key=lambda path: path.stat().st_mtime)
+        for old in runs[:-KEPT_RUNS]:
+            old.unlink(missing_ok=True)

@@ -1,0 +1,259 @@
+"""Running notebooks with papermill, a few at a time, each in a kernel of its own."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from speedbook.notebook.files import KERNEL, cell_name, read_notebook
+
+#: Seconds that one cell may take, here and wherever else notebooks are run (nbval, Jupyter Book).
+CELL_TIMEOUT = 300
+#: The same with the setting `paper`, whose runs nobody waits for.
+PAPER_TIMEOUT = 3600
+START_TIMEOUT = 60
+#: Kernels that start side by side may race for a port; a start is repeated, a run never.
+START_ATTEMPTS = 3
+#: Kernels are local; their advice about encryption would drown what matters.
+KERNEL_ARGUMENTS = ["--log-level=ERROR"]
+ERROR_LINES = 8
+#: What libraries of linear algebra read their number of threads from.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: Seconds between two looks at how far a run has come.
+TICK = 0.2
+#: Colours of terminals.
+ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A notebook to run.
+
+    Attributes
+    ----------
+    name : str
+        Its path from the root of the book, as messages give it.
+    source, output : Path
+        The notebook, which is only read, and the file for the executed one.
+    timeout : int
+        Seconds for each cell.
+    parameters : mapping
+        Values, checked before, that take the place of the notebook's own.
+    progress : Path, optional
+        A file for the place of the cell that runs, counted from 0.
+    """
+
+    name: str
+    source: Path
+    output: Path
+    timeout: int = CELL_TIMEOUT
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    progress: Path | None = None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a run ended; ``failure`` says in which cell and why, and is empty for a good one."""
+
+    job: Job
+    seconds: float
+    failure: str = ""
+
+
+def execute_all(
+    jobs: Sequence[Job],
+    workers: int,
+    environment: dict[str, str],
+    tick: Callable[[], None] | None = None,
+) -> Iterator[Finished]:
+    """Run notebooks in a small pool and yield each as it ends.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        What to run.
+    workers : int
+        How many at a time.
+    environment : dict
+        Variables for the kernels, besides those of this process.
+    tick : callable, optional
+        Called every so often while notebooks run.
+
+    Notes
+    -----
+    An interrupt stops the workers, and with them their kernels, before it goes on to the caller.
+    """
+    pool = ProcessPoolExecutor(
+        min(workers, len(jobs)) or 1,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_prepare_worker,
+        initargs=(environment,),
+    )
+    try:
+        futures = {pool.submit(execute, job): job for job in jobs}
+        for future in _completed(futures, tick):
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                yield Finished(futures[future], 0.0, "the process that ran it was killed")
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        for worker in multiprocessing.active_children():
+            worker.join(timeout=10)
+            worker.kill()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _completed(
+    futures: Collection[Future[Finished]], tick: Callable[[], None] | None
+) -> Iterator[Future[Finished]]:
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, TICK if tick else None, FIRST_COMPLETED)
+        if tick:
+            tick()
+        yield from done
+
+
+def _prepare_worker(environment: dict[str, str]) -> None:
+    """Leave interrupts to the parent, and die with it."""
+    os.environ.update(environment)
+    # A handler instead of SIG_IGN, which the kernels would inherit.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # What fails is told as a result; what an end interrupts in the middle is no news.
+    for logger in map(logging.getLogger, ("papermill", "asyncio")):
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
+    import papermill  # noqa: F401 (slow: once a worker, and not on a notebook's clock)
+
+    parent = multiprocessing.parent_process()
+
+    def die_with_parent() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=die_with_parent, daemon=True).start()
+
+
+def execute(job: Job) -> Finished:
+    """Run one notebook; a failure is a result, and leaves the partial notebook in the output."""
+    job.output.parent.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    failure = ""
+    for attempt in range(1, START_ATTEMPTS + 1):
+        job.output.unlink(missing_ok=True)
+        try:
+            _papermill(job)
+            failure = ""
+        except Exception as error:
+            begun = _last_begun_cell(job.output)
+            failure = _describe(error, begun, job.timeout)
+            if begun is None and _may_start_next_time(error) and attempt < START_ATTEMPTS:
+                continue
+        break
+    return Finished(job, round(time.perf_counter() - started, 1), failure)
+
+
+def _papermill(job: Job) -> None:
+    import papermill
+
+    papermill.execute_notebook(
+        # papermill takes paths for templates.
+        str(job.source).replace("{", "{{").replace("}", "}}"),
+        str(job.output).replace("{", "{{").replace("}", "}}"),
+        parameters=dict(job.parameters),
+        kernel_name=KERNEL,
+        progress_bar=False,
+        start_timeout=START_TIMEOUT,
+        execution_timeout=job.timeout,
+        shutdown_kernel="immediate",
+        extra_arguments=KERNEL_ARGUMENTS,
+        on_cell_start=_note_cell(job.progress),
+        resources={"metadata": {"path": str(job.source.parent)}},
+    )
+
+
+def _note_cell(progress: Path | None) -> Callable[..., None] | None:
+    if progress is None:
+        return None
+
+    def note(cell_index: int, **_: Any) -> None:
+        # Where there is no room for this, there is none for the notebook, which says so.
+        with suppress(OSError):
+            progress.write_text(str(cell_index))
+
+    return note
+
+
+def _last_begun_cell(output: Path) -> str | None:
+    """Return the name of the last cell that was begun, or None where no kernel ever started."""
+    if not output.is_file():
+        return None
+    try:
+        notebook = read_notebook(output)
+    except ValueError:
+        # The disk is full, or the output was too large for a file.
+        return "a cell of which the outputs were not written"
+    # papermill puts its error messages in as cells of their own.
+    notebook.cells = [cell for cell in notebook.cells if "papermill" in cell.metadata]
+    begun = [cell for cell in notebook.cells if cell.metadata.papermill.get("start_time")]
+    return cell_name(notebook, begun[-1]) if begun else None
+
+
+def _may_start_next_time(error: Exception) -> bool:
+    from jupyter_client.kernelspec import NoSuchKernel
+
+    return not isinstance(error, NoSuchKernel | OSError)
+
+
+def _describe(error: Exception, cell: str | None, timeout: int) -> str:
+    from nbclient.exceptions import CellTimeoutError, DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
+
+    if cell is None:
+        return f"the kernel {KERNEL} did not start: {error}"
+    if isinstance(error, PapermillExecutionError):
+        text = "\n".join(error.traceback) or f"{error.ename}: {error.evalue}"
+        lines = ANSI.sub("", text).strip().splitlines()[-ERROR_LINES:]
+        return f"{cell}\n" + "\n".join(f"    {line}" for line in lines)
+    if isinstance(error, CellTimeoutError):
+        return f"{cell} took longer than {timeout} s"
+    if isinstance(error, DeadKernelError):
+        return f"{cell}: the kernel died (out of memory?)"
+    return f"{cell}: {type(error).__name__}: {error}"
+
+
+def kernel_environment(root: Path, figures: Path) -> dict[str, str]:
+    """Return what kernels need to know: where our packages are, and where vector figures go.
+
+    The packages come from the book's own folder, whose sources the cache looks at, whatever else is
+    installed.
+    """
+    paths = [str(root), str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {
+        # Small products on many threads, in kernels side by side, would wait for one another.
+        **{name: os.environ.get(name, "1") for name in THREADS},
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(path for path in paths if path)),
+        "SPEEDBOOK_FIGURES_DIR": str(figures),
+        # The debugger's advice to the terminal of whoever starts a kernel.
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }

@@ -1,0 +1,329 @@
+"""Run folders: one for each rerun of a notebook, written whole or not at all.
+
+The work happens in a hidden folder beside the one to be. What succeeded gets its name at the end,
+``<time>-<digest of code and parameters>``; what failed or was interrupted says so in its name, and
+keeps the notebook as far as it came. No folder is ever written to again. A process that is killed
+(SIGKILL) leaves only its hidden folder, which may be deleted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from speedbook.claims.ledger import LEDGER
+from speedbook.claims.registry import Registry, load_registry
+from speedbook.commands.reporter import Reporter
+from speedbook.notebook.files import MESSAGE, normalise, read_notebook, serialise
+from speedbook.notebook.parameters import Parameter, Value
+from speedbook.notebook.values import as_shown
+from speedbook.paths import write_atomically
+from speedbook.press.front_matter import duration
+from speedbook.press.run_page import page_html, tex_macros
+from speedbook.press.run_text import cited_works, with_titles
+from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
+from speedbook.run.manifest import MANIFEST, Manifest, Setting, code_digest, read_environment
+from speedbook.run.provenance import digest
+from speedbook.run.results import Results, read_results, records_csv
+
+#: Where run folders are, below the top folder of the book.
+RUNS = "runs"
+FORMATS = "svg pdf png"
+PROGRESS, SIMULATION = ".cell", ".simulation"
+#: `speedlib.simulation.PROGRESS_FILE`; a book's own library need not have it.
+PROGRESS_FILE = "SPEEDLIB_PROGRESS_FILE"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A notebook to rerun, and all that has been checked about it.
+
+    Attributes
+    ----------
+    root : Path
+        The top folder of the book.
+    name : str
+        The notebook's path from there.
+    notebook : NotebookNode
+        As read.
+    parameters : tuple of Parameter
+        Those of the notebook.
+    given : mapping
+        Parameter to checked value, for those that are set.
+    setting : {"defaults", "paper"}
+        What they were set on top of.
+    timeout : int
+        Seconds for each cell.
+    """
+
+    root: Path
+    name: str
+    notebook: NotebookNode
+    parameters: tuple[Parameter, ...]
+    given: Mapping[str, Value]
+    setting: Setting = "defaults"
+    timeout: int = CELL_TIMEOUT
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """All parameters with the values that they will have."""
+        return {p.name: self.given.get(p.name, p.default) for p in self.parameters}
+
+    @property
+    def changed(self) -> dict[str, Value]:
+        """Those that will not have their defaults."""
+        defaults = {p.name: p.default for p in self.parameters}
+        return {name: val for name, val in self.values.items() if val != defaults[name]}
+
+    @property
+    def stem(self) -> str:
+        """The notebook's short name."""
+        return Path(self.name).stem
+
+
+class RunFailed(Exception):
+    """The notebook failed; the text says where and why, and where the partial notebook is."""
+
+
+def run(request: Request, out: Path, reporter: Reporter) -> tuple[Path, Manifest]:
+    """Run a notebook into a folder of its own.
+
+    Parameters
+    ----------
+    request : Request
+        What to run.
+    out : Path
+        The folder for run folders; this one will be in a folder of the notebook's name.
+    reporter : Reporter
+        Whom to tell.
+
+    Returns
+    -------
+    folder : Path
+        The run folder.
+    manifest : Manifest
+        What is in its ``manifest.json``.
+
+    Raises
+    ------
+    RunFailed
+        If a cell fails.
+    OSError
+        If a file cannot be written.
+    """
+    started = datetime.now(UTC)
+    # Kernels work in the folder of the notebook, and would take a relative path from there.
+    parent = out.resolve() / request.stem
+    environment, registry = read_environment(request.root), load_registry(request.root)
+    with _working_folder(parent, _folder_name(request, started)) as work:
+        end = _execute(request, work.path, reporter)
+        executed = _executed(work.path / f"{request.stem}.ipynb", end)
+        results, tables = read_results(executed, registry)
+        seed = request.values.get("seed")
+        manifest = Manifest(
+            notebook=request.name,
+            code=code_digest(request.notebook),
+            setting=request.setting,
+            parameters=request.values,
+            changed=tuple(request.changed),
+            seed=seed if type(seed) is int else None,
+            cell_timeout=request.timeout,
+            started=f"{started:%Y-%m-%d %H:%M:%S} UTC",
+            seconds=end.seconds,
+            failure=end.failure,
+            environment=environment,
+            results=results,
+        )
+        _write_results(work.path / "results", manifest.results, tables)
+        page = _page(request, executed, manifest, registry)
+        write_atomically(work.path / f"{request.stem}.html", page)
+        write_atomically(work.path / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+        if end.failure:
+            raise RunFailed(f"{request.name}: {end.failure}")
+        return work.settle(), manifest
+
+
+def _folder_name(request: Request, started: datetime) -> str:
+    parts = {"code": code_digest(request.notebook), "values": json.dumps(request.values)}
+    return f"{started:%Y%m%dT%H%M%SZ}-{digest(parts)[:8]}"
+
+
+class _WorkingFolder:
+    """A hidden folder, and the name that it will have."""
+
+    def __init__(self, parent: Path, name: str) -> None:
+        self.parent, self.name = parent, name
+        self.path = parent / f".{name}-{os.getpid()}-unfinished"
+
+    def settle(self, ending: str = "") -> Path:
+        """Give the folder its name, or the next free one: what is there is never touched."""
+        number = 1
+        while True:
+            suffix = f"-{number}" if number > 1 else ""
+            target = self.parent / f"{self.name}{suffix}{ending}"
+            try:
+                # Fails, also if somebody just made it, where a folder with files is in the way.
+                if not target.exists():
+                    self.path.rename(target)
+                    return target
+            except OSError:
+                if not target.exists():
+                    raise
+            number += 1
+
+
+@contextmanager
+def _working_folder(parent: Path, name: str) -> Iterator[_WorkingFolder]:
+    """Give a folder to work in; after an error or an interrupt keep what is worth keeping."""
+    parent.mkdir(parents=True, exist_ok=True)
+    work = _WorkingFolder(parent, name)
+    work.path.mkdir()
+    try:
+        yield work
+    except BaseException as error:
+        ending = "-interrupted" if isinstance(error, KeyboardInterrupt) else "-failed"
+        kept = _keep(work, ending)
+        if isinstance(error, RunFailed) and kept:
+            raise RunFailed(f"{error}\n    as far as it came: {kept}") from None
+        if isinstance(error, KeyboardInterrupt) and kept:
+            raise KeyboardInterrupt(f"as far as it came: {kept}") from None
+        raise
+
+
+def _keep(work: _WorkingFolder, ending: str) -> Path | None:
+    """Rename the folder of a run that did not succeed, if there is a notebook in it."""
+    with suppress(OSError):
+        if any(path.stat().st_size for path in work.path.glob("*.ipynb")):
+            kept = work.settle(ending)
+            # Not before: a kernel that is still dying does not find the folder under its new name.
+            _remove_hidden(kept)
+            return kept
+    shutil.rmtree(work.path, ignore_errors=True)
+    with suppress(OSError):
+        work.parent.rmdir()  # which is refused where there are other runs
+    return None
+
+
+def _remove_hidden(folder: Path) -> None:
+    """Remove what only the run itself needed: how far it came, and files that were half-written."""
+    with suppress(OSError):
+        for path in folder.rglob(".*"):
+            path.unlink(missing_ok=True)
+
+
+def _execute(request: Request, folder: Path, reporter: Reporter) -> Finished:
+    progress, simulation = folder / PROGRESS, folder / SIMULATION
+    job = Job(
+        request.name,
+        request.root / request.name,
+        folder / f"{request.stem}.ipynb",
+        request.timeout,
+        request.given,
+        progress,
+    )
+    environment = kernel_environment(request.root, folder / "figures")
+    environment["SPEEDBOOK_FIGURES_FORMATS"] = FORMATS
+    environment[PROGRESS_FILE] = str(simulation)
+    # With values given, papermill puts in a cell that holds them.
+    total = len(request.notebook.cells) + bool(request.given)
+    with reporter.steps(f"Running {request.name}", total) as at:
+
+        def tick() -> None:
+            if (step := _step(progress, simulation)) is not None:
+                at(*step)
+
+        (end,) = execute_all([job], 1, environment, tick)
+    progress.unlink(missing_ok=True)
+    simulation.unlink(missing_ok=True)
+    return end
+
+
+def _step(progress: Path, simulation: Path) -> tuple[int, str] | None:
+    """Say which cell runs, and how far a simulation in it is; None before the first cell."""
+    try:
+        place = int(progress.read_text())
+    except (OSError, ValueError):
+        return None
+    step = f"cell {place + 1}"
+    with suppress(OSError, ValueError):
+        done, total = map(int, simulation.read_text().split("/"))
+        step += f", {done / total:.0%} simulated"
+    return place, step
+
+
+def _executed(path: Path, end: Finished) -> NotebookNode:
+    """Return the notebook that ran, and leave it as tidy as a committed one."""
+    try:
+        executed = normalise(read_notebook(path), foreign={MESSAGE})
+    except (OSError, ValueError):
+        # No kernel started, or the disk was full.
+        if end.failure:
+            raise RunFailed(f"{end.job.name}: {end.failure}") from None
+        raise
+    write_atomically(path, serialise(executed, foreign={MESSAGE}))
+    return executed
+
+
+def _write_results(folder: Path, results: Results, tables: Mapping[str, str]) -> None:
+    if results.records:
+        text = json.dumps(results.records, indent=1, ensure_ascii=False)
+        write_atomically(folder / "records.json", text + "\n")
+        write_atomically(folder / "records.csv", records_csv(results))
+    for name, text in tables.items():
+        write_atomically(folder / name, text)
+
+
+def _page(request: Request, executed: NotebookNode, manifest: Manifest, registry: Registry) -> str:
+    titles = {claim.id: {"title": claim.title} for claim in registry.claims}
+    # What this notebook is to compute, and a run that failed has not, may not come from the book.
+    own = {claim.id for claim in registry.claims if claim.notebook == request.name}
+    rows = committed_rows(request.root)
+    claims = titles | {name: row for name, row in rows.items() if name not in own}
+    records = manifest.results.records
+    claims |= {name: {**rows.get(name, {}), **record} for name, record in records.items()}
+    shown, place = deepcopy(executed), (request.root / request.name).parent
+    for cell in shown.cells:
+        if cell.cell_type == "markdown":
+            cell.source = with_titles(cell.source, place)
+    return page_html(
+        shown,
+        request.parameters,
+        request.values,
+        claims,
+        facts(request, manifest),
+        tex_macros(request.root),
+        cited_works(request.root),
+        manifest.failure,
+    )
+
+
+def facts(request: Request, manifest: Manifest) -> list[str]:
+    """Say what is special about a run, a line each."""
+    changed = ", ".join(f"{name} = {as_shown(value)}" for name, value in request.changed.items())
+    environment = manifest.environment
+    commit = environment.commit[:12] if environment.commit else "no git"
+    return [
+        f"A rerun of {request.name}, {f'with {changed}' if changed else 'at its defaults'}.",
+        f"Begun {manifest.started}, {duration(manifest.seconds)}; {commit}"
+        f"{' with uncommitted changes' if environment.changed else ''}; "
+        f"Python {environment.python} on {environment.machine['system']}.",
+    ]
+
+
+def committed_rows(root: Path) -> dict[str, dict[str, Any]]:
+    """Return the rows of the committed ledger by claim; none where there is no ledger yet."""
+    path = root / LEDGER
+    if not path.is_file():
+        return {}
+    rows: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["claims"]
+    return rows

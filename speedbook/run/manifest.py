@@ -1,0 +1,197 @@
+"""What a run was: enough to repeat it, and to say why a repetition differs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from nbformat import NotebookNode
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from speedbook.notebook.files import code
+from speedbook.run.cache import LOCK, evidence_sources
+from speedbook.run.provenance import data_digests, digest, git_state, installed_versions
+from speedbook.run.results import Results
+
+Setting = Literal["defaults", "paper"]
+MANIFEST = "manifest.json"
+#: Packages that changed are named up to this number; the rest is counted.
+NAMED = 8
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Environment(_Part):
+    """All that results may depend on besides the notebook and its parameters.
+
+    Attributes
+    ----------
+    commit, changed : str and bool, optional
+        The commit, and whether files differ from it; None without git.
+    sources : str
+        Digest of our own code and the stored benchmarks.
+    lock : str, optional
+        SHA-256 of ``requirements.txt``.
+    python : str
+        Version.
+    packages : dict
+        Versions of all that is installed.
+    data : dict
+        SHA-256 of each file in ``data``.
+    machine : dict
+        System, processor and number of cores.
+    """
+
+    commit: str | None
+    changed: bool | None
+    sources: str
+    lock: str | None
+    python: str
+    packages: dict[str, str]
+    data: dict[str, str]
+    machine: dict[str, Any]
+
+    def differences(self, other: Environment) -> list[str]:
+        """Say what differs in the other environment, a sentence each; empty where nothing does."""
+        found = [
+            f"{thing} was {before}, is {now}"
+            for thing, before, now in (
+                ("Python", self.python, other.python),
+                ("the commit", _commit(self), _commit(other)),
+                *(
+                    (f"the machine's {key}", value, other.machine.get(key))
+                    for key, value in self.machine.items()
+                ),
+            )
+            if before != now
+        ]
+        found += _changes("package", self.packages, other.packages)
+        found += _changes("data file", self.data, other.data)
+        if self.lock != other.lock:
+            found.append(f"{LOCK} has changed")
+        if self.sources != other.sources:
+            found.append("the code of speedlib or speedbook has changed")
+        return found
+
+
+def _commit(environment: Environment) -> str:
+    commit = environment.commit[:12] if environment.commit else "none (no git)"
+    return commit + (" with uncommitted changes" if environment.changed else "")
+
+
+def _changes(thing: str, before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    changed = sorted(n for n in {*before, *now} if before.get(n) != now.get(n))
+    found = [
+        f"{thing} {name} was {_short(before.get(name))}, is {_short(now.get(name))}"
+        for name in changed[:NAMED]
+    ]
+    more = len(changed) - NAMED
+    return found + ([f"{more} more of kind {thing} differ"] if more > 0 else [])
+
+
+def _short(value: str | None) -> str:
+    return "missing" if value is None else value[:12]
+
+
+class Manifest(_Part):
+    """The whole of a run folder's ``manifest.json``.
+
+    Attributes
+    ----------
+    notebook : str
+        Its path from the root of the book.
+    code : str
+        Digest of its code, as it is in the book.
+    setting : {"defaults", "paper"}
+        Whether ``notebooks/paper.yml`` was applied.
+    parameters : dict
+        All of them, also those at their defaults.
+    changed : tuple of str
+        Those that are not.
+    seed : int, optional
+        The parameter of this name, where there is one.
+    cell_timeout : int
+        Seconds that a cell was allowed to take.
+    started : str
+        In coordinated universal time.
+    seconds : float
+        How long the notebook ran.
+    failure : str
+        In which cell it failed and why; empty for a good run.
+    """
+
+    format: Literal[1] = 1
+    notebook: str
+    code: str
+    setting: Setting
+    parameters: dict[str, Any]
+    changed: tuple[str, ...]
+    seed: int | None
+    cell_timeout: int
+    started: str
+    seconds: float
+    failure: str
+    environment: Environment
+    results: Results
+
+    def circumstances(self, other: Manifest) -> list[str]:
+        """Say what differs around the other run, a sentence each."""
+        found = self.environment.differences(other.environment)
+        return (
+            [f"the code of {self.notebook} has changed", *found]
+            if self.code != other.code
+            else found
+        )
+
+
+def read_environment(root: Path) -> Environment:
+    """Return the environment of a book, here and now."""
+    lock = root / LOCK
+    return Environment(
+        **git_state(root),
+        sources=digest({name: _sha256(path) for name, path in evidence_sources(root).items()}),
+        lock=_sha256(lock) if lock.is_file() else None,
+        python=platform.python_version(),
+        packages=dict(sorted(installed_versions().items())),
+        data=data_digests(root),
+        machine={
+            "system": platform.system(),
+            "release": platform.release(),
+            "processor": platform.machine(),
+            "cores": os.cpu_count(),
+        },
+    )
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def code_digest(notebook: NotebookNode) -> str:
+    """Return a short digest of a notebook's code."""
+    return digest({str(place): source for place, source in enumerate(code(notebook))})
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest, or that of a run folder.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read or is no manifest.
+    """
+    path = path / MANIFEST if path.is_dir() else path
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"--from: {path}: {error.strerror or error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "file"
+        raise ValueError(f"--from: {path}: is not a manifest: {place}: {first['msg']}") from None

@@ -1,0 +1,18 @@
+"""Data that are tested where they are at hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def real_air_quality() -> Path:
+    """Return the file of Air Quality, which the repository may not hold, where it is at hand."""
+    folder = os.environ.get("SPEEDLIB_DATA_DIR")
+    path = Path(folder or ".") / "AirQualityUCI.csv"
+    if folder is None or not path.is_file():
+        pytest.skip("AirQualityUCI.csv is not in SPEEDLIB_DATA_DIR: not tested on the real file")
+    return path

@@ -1,0 +1,108 @@
+"""Advantages and ratios: by hand, and how often their intervals cover."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from paper.plots.ratios import (
+    plot_ratios,
+    ratio_table,
+    smallest_advantage,
+)
+from speedlib import OnPolicy, Oracle, mse_curve, unit_ball
+from speedlib.curves import MSECurves
+
+BALL = unit_ball()
+
+
+def curves(mse: list[list[float]], error: list[list[float]], rounds: list[int]) -> MSECurves:
+    shape = np.shape(mse)
+    return MSECurves(
+        strategies=("SPEED", "On-policy", "A-optimal")[: shape[0]],
+        methods=("exact",) * shape[0],
+        rounds=np.array(rounds),
+        replications=10,
+        mse=np.array(mse),
+        standard_error=np.array(error),
+        inestimable=np.zeros(shape),
+        oracle_loss=np.full(shape[1], 0.5),
+        group_means=np.repeat(np.array(mse)[..., None], 2, axis=-1),
+        group_sizes=np.array([5, 5]),
+    )
+
+
+MSE = [[2.0, 1.0, 0.5], [3.0, 1.2, 1.0], [9.0, 1.5, 0.8]]
+ERROR = [[0.02, 0.01, 0.0], [0.06, 0.0, 0.01], [0.0, 0.0, 0.0]]
+
+
+def test_the_smallest_advantage_is_that_over_the_best_of_the_others() -> None:
+    found = smallest_advantage(curves(MSE, ERROR, [10, 100, 1000]), ["On-policy", "A-optimal"])
+    assert (found.over, found.rounds) == ("On-policy", 100)
+    assert found.estimate == pytest.approx(1.2)
+    width = norm.isf(0.005 / 6) * 0.01
+    assert found.interval == pytest.approx((1.2 * np.exp(-width), 1.2 * np.exp(width)))
+
+
+def test_what_counts_can_be_restricted() -> None:
+    both = curves(MSE, ERROR, [10, 100, 1000])
+    late = smallest_advantage(both, ["On-policy", "A-optimal"], from_rounds=101)
+    assert (late.over, late.rounds, late.estimate) == ("A-optimal", 1000, pytest.approx(1.6))
+    assert smallest_advantage(both, ["On-policy"], from_rounds=100).rounds == 100
+    assert smallest_advantage(both, ["SPEED"], strategy="A-optimal").estimate == pytest.approx(
+        2 / 9
+    )
+
+
+def test_the_strategy_may_have_curves_of_its_own() -> None:
+    both = curves(MSE, ERROR, [10, 100, 1000])
+    mine = curves([[1.0, 0.5, 0.25]], [[0.0, 0.0, 0.0]], [10, 100, 1000])
+    found = smallest_advantage(both, ["On-policy"], own=mine)
+    assert (found.estimate, found.rounds) == (pytest.approx(2.4), 100)
+    with pytest.raises(ValueError, match="own: needs the rounds"):
+        smallest_advantage(both, ["On-policy"], own=curves([[1.0]], [[0.0]], [10]))
+
+
+@pytest.mark.parametrize("choice", [{"over": []}, {"over": ["On-policy"], "from_rounds": 1001}])
+def test_nothing_to_compare_is_refused(choice: dict) -> None:
+    with pytest.raises(ValueError, match="over, from_rounds: leave nothing to compare"):
+        smallest_advantage(curves(MSE, ERROR, [10, 100, 1000]), **choice)
+
+
+def test_the_interval_covers_the_smallest_ratio() -> None:
+    """Of 400 noisy pairs of curves whose least ratio is 1.1, about one in a hundred may miss."""
+    rng, missed = np.random.default_rng(5), 0
+    truth, error = np.array([[1.0, 1.0], [1.1, 1.12]]), np.full((2, 2), 0.02)
+    for _ in range(400):
+        noisy = curves((truth + error * rng.standard_normal((2, 2))).tolist(), error, [10, 100])
+        low, high = smallest_advantage(noisy, ["On-policy"]).interval
+        missed += not low <= 1.1 <= high
+    assert missed <= 14  # more would happen once in 10,000 times if one in a hundred missed
+
+
+def test_ratios_are_in_units_of_the_oracle_loss() -> None:
+    found = mse_curve(BALL.bandit, BALL.policy, [Oracle(), OnPolicy()], [100, 1000], 50, seed=1)
+    fig, ax = plt.subplots()
+    plot_ratios(ax, found)
+    drawn = ax.lines[0].get_ydata()
+    assert drawn == pytest.approx(found.mse[0] / found.oracle_loss)
+    plt.close(fig)
+    cell = ratio_table(found).loc[1000, "On-policy"]
+    mean, width = map(float, cell.split(" ± "))
+    assert mean == pytest.approx(found.mse[1, 1] / found.oracle_loss[1], abs=6e-4)
+    assert width == pytest.approx(
+        1.96 * found.standard_error[1, 1] / found.oracle_loss[1], abs=6e-4
+    )
+
+
+def test_a_wide_interval_of_a_ratio_tells_its_ends_and_stays_above_zero() -> None:
+    found = mse_curve(BALL.bandit, BALL.policy, [OnPolicy()], [100], 50, seed=1)
+    loose = replace(found, standard_error=0.6 * found.mse)
+    mean, low, high = map(float, re.findall(r"[\d.]+", ratio_table(loose).iloc[0, 0]))
+    assert 0 < low < mean < high
+    assert high / mean == pytest.approx(np.exp(1.96 * 0.6), rel=0.05)

@@ -1,0 +1,41 @@
+"""The exact least-norm covariance, against the library's least squares on noiseless data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paper.exact import matrix, variances, vector
+from paper.theory.least_norm import least_norm_covariance
+from speedlib import Rewards, estimate_covariance
+
+
+def limit_by_library(actions, values):
+    """Least squares on scatters that are the variances, with an error of the means of zero."""
+    counts = np.full(len(actions), 7)
+    rewards = Rewards(counts, np.zeros(len(actions)), 7 * np.asarray(values, dtype=float))
+    return estimate_covariance(rewards, np.asarray(actions, dtype=float)).Sigma
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_agrees_with_least_squares(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 4))
+    actions = rng.integers(-4, 5, (int(rng.integers(1, d + 1)), d))
+    actions[:, 0] += 1 + np.arange(len(actions)) * 9
+    values = rng.integers(1, 10, len(actions))
+    x, z = matrix(actions.tolist()), vector(values.tolist())
+    exact = least_norm_covariance(x, z)
+    found = np.array(exact, dtype=float)
+    assert found == pytest.approx(limit_by_library(actions, values), rel=1e-7, abs=1e-9)
+    assert variances(x, exact) == z
+
+
+def test_by_hand():
+    exact = least_norm_covariance(matrix([[1, 0], [1, 1]]), vector([1, 3]))
+    assert exact == matrix([["1", "2/3"], ["2/3", "2/3"]])
+
+
+def test_impossible_variances_are_refused():
+    with pytest.raises(ValueError, match="no symmetric matrix"):
+        least_norm_covariance(matrix([[1, 2], [2, 4]]), vector([1, 5]))

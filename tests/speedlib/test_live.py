@@ -1,0 +1,240 @@
+"""A live experiment from two tables: reading, stopping where rewards are missing, going on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from speedbook.notebook.files import code_cells, read_notebook
+from speedbook.run.execution import Job, execute
+from speedlib import SPEED, LinearBandit, OnPolicy, PerArm, Rewards, Strategy
+from speedlib.live import Actions, Progress, advance, read_actions, read_log
+
+PAGE = Path(__file__).parents[2] / "notebooks" / "beyond" / "your-own-experiment.ipynb"
+ACTIONS = "action,size,colour,probability\nred,1,0,0.5\nblue, 0, 1 ,0.3\ngrey,1,1,0.2\n"
+NAMES = ("red", "blue", "grey")
+
+
+@pytest.fixture
+def actions(tmp_path: Path) -> Actions:
+    path = tmp_path / "my actions.csv"
+    path.write_text(ACTIONS)
+    return read_actions(path)
+
+
+def test_a_table_of_actions(actions: Actions) -> None:
+    assert actions.names == ("red", "blue", "grey")
+    assert actions.columns == ("size", "colour")
+    assert actions.features.tolist() == [[1, 0], [0, 1], [1, 1]]
+    assert actions.policy.tolist() == [0.5, 0.3, 0.2]
+
+
+def test_a_table_as_spreadsheets_write_it(tmp_path: Path, actions: Actions) -> None:
+    """A byte-order mark, Windows' line ends, quotation marks, and an empty line at the end."""
+    text = ACTIONS.replace("red", '"red"').replace("\n", "\r\n") + "\r\n"
+    path = tmp_path / "sheet.csv"
+    path.write_bytes(text.encode("utf-8-sig"))
+    sheet = read_actions(path)
+    assert (sheet.names, sheet.columns) == (actions.names, actions.columns)
+    assert np.array_equal(sheet.features, actions.features)
+
+
+def test_the_example_that_comes_along() -> None:
+    example = read_actions(Path(__file__).parents[2] / "data" / "example-actions.csv")
+    assert len(example.names) == 8
+    assert np.linalg.matrix_rank(example.features) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("action,size\nred,1\n", "columns action, probability.*probability not among action, size"),
+        ("action;size;probability\nred;1;1\n", "separated by commas"),
+        ("", "not a CSV"),
+        ("action,size,probability\nred,1,1\nbig, blue,1,0\n", "not a CSV"),
+        ("action,size,probability\nbig, red,1,1\n", "rows have more entries.*quotation marks"),
+        ("action,probability\nred,1\n", "one column with a feature"),
+        ("action,size,probability\n", "at least one action"),
+        ("action,size,probability\nred,1,.5\nred,2,.5\n", "name of its own; twice: red"),
+        ("action,size,probability\nred,big,1\n", "column size, row 1: 'big' is not a number"),
+        ("action,size,probability\nred,,1\n", "column size, row 1: '' is not a number"),
+        ("action,size,probability\nred,inf,1\n", "'inf' is not a number"),
+        ("action,size,probability\nred,1,.7\nblue,2,.7\n", "probability: .*sum to 1.*1.4"),
+        ("action,size,probability\nred,1,1.5\nblue,2,-.5\n", "probability: .*at least 0"),
+    ],
+)
+def test_bad_actions_are_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "actions.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"actions\.csv: .*{message}"):
+        read_actions(path)
+
+
+def test_missing_actions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"none\.csv: there is no such file"):
+        read_actions(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("phase,action\n1,red\n", "columns phase, action, reward"),
+        ("phase,action,reward\n1,redd,2\n", "no action is called 'redd'; did you mean 'red'"),
+        ("phase,action,reward\n0,red,2\n", "numbered 1, 2"),
+        ("phase,action,reward\n1.5,red,2\n", "numbered 1, 2"),
+        ("phase,action,reward\n1,red,2\n1e12,red,2\n", "numbered 1, 2.*got 1e\\+12"),
+        ("phase,action,reward\n1,red,two\n", "column reward, row 1: 'two' is not a number"),
+    ],
+)
+def test_bad_logs_are_refused_by_name(
+    tmp_path: Path, actions: Actions, text: str, message: str
+) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"log\.csv: .*{message}"):
+        read_log(path, actions)
+
+
+def test_a_log_that_does_not_exist_yet_is_empty(tmp_path: Path, actions: Actions) -> None:
+    assert read_log(tmp_path / "log.csv", actions) == []
+    (tmp_path / "log.csv").write_text("phase,action,reward\n")
+    assert read_log(tmp_path / "log.csv", actions) == []
+
+
+STRATEGIES = [
+    SPEED(exploration="uniform"),
+    SPEED(exploration="uniform", exploration_rounds="tuned", covariance="psd"),
+    PerArm(exploration_rounds=12),
+    OnPolicy(estimator="ols"),
+]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
+def test_a_growing_log_ends_where_the_trial_ends(
+    tmp_path: Path, actions: Actions, strategy: Strategy
+) -> None:
+    """Row by row, restarted before each: the same estimate as in one go, and never an error."""
+    bandit = LinearBandit(actions.features, [1.0, 2.0], Sigma=np.diag([0.5, 2.0]))
+    rng, path, lines = np.random.default_rng(1), tmp_path / "log.csv", ["phase,action,reward"]
+
+    def now() -> Progress:
+        path.write_text("\n".join(lines) + "\n")
+        trial = strategy.begin(actions.features, actions.policy, 60, rng=5)
+        return advance(trial, read_log(path, actions), actions.names)
+
+    phases = []
+    while True:
+        progress = now()
+        if progress.estimate is not None:
+            break
+        missing = np.flatnonzero(progress.asked - progress.seen)
+        action = int(rng.choice(missing))
+        reward = float(bandit.pull_each(np.array([action]), rng)[0])
+        lines.append(f"{progress.phase},{actions.names[action]},{reward!r}")
+        phases.append((progress.phase, action, reward))
+    other = strategy.begin(actions.features, actions.policy, 60, rng=5)
+    phase = 1
+    while not other.committed:
+        other.next_counts(logged(phases, phase))
+        phase += 1
+    expected = other.estimate(logged(phases, phase))
+    assert float(progress.estimate.value) == pytest.approx(float(expected.value))
+    assert float(progress.estimate.standard_error) == pytest.approx(float(expected.standard_error))
+
+
+def logged(phases: list[tuple[int, int, float]], phase: int) -> Rewards:
+    chosen = [(action, reward) for k, action, reward in phases if k == phase]
+    return Rewards.from_log([a for a, _ in chosen], [r for _, r in chosen], 3)
+
+
+def test_a_log_with_more_than_was_asked_for_is_refused(actions: Actions) -> None:
+    trial = OnPolicy(estimator="ols").begin(actions.features, actions.policy, 4, rng=1)
+    many = Rewards.from_log([0] * 9, [1.0] * 9, 3)
+    with pytest.raises(ValueError, match=r"phase 1 asks for .* 'red' and the log holds 9; are"):
+        advance(trial, [many], NAMES)
+
+
+def test_a_log_that_runs_ahead_is_refused(actions: Actions) -> None:
+    trial = SPEED().begin(actions.features, actions.policy, 40, rng=1)
+    one = Rewards.from_log([0], [1.0], 3)
+    with pytest.raises(ValueError, match="rewards of phase 2 before phase 1 is complete"):
+        advance(trial, [Rewards.none((3,)), one], NAMES)
+
+
+def test_a_log_beyond_the_end_is_refused(actions: Actions) -> None:
+    trial = OnPolicy(estimator="ols").begin(actions.features, actions.policy, 4, rng=1)
+    counts = trial.first_counts()
+    rows = np.repeat(np.arange(3), counts)
+    told = Rewards.from_log(rows, np.ones(4), 3)
+    with pytest.raises(ValueError, match="ends with phase 1"):
+        advance(trial, [told, Rewards.none((3,))], NAMES)
+
+
+# The page
+
+
+def run_page(folder: Path, **parameters: object) -> str:
+    """Run the page with a table and a log of one's own; return all texts that it shows."""
+    output = folder / "run.ipynb"
+    given = {
+        "actions_file": str(folder / "actions.csv"),
+        "log_file": str(folder / "log.csv"),
+        "rounds": 60,
+        # Digits: papermill's own command line makes them a number.
+        "exploration_rounds": 7,
+        "repetitions": 100,
+        "seed": 5,
+    }
+    finished = execute(Job("page", PAGE, output, parameters={**given, **parameters}))
+    if finished.failure:
+        return finished.failure
+    shown = [o for cell in code_cells(read_notebook(output)) for o in cell.outputs]
+    data = [o.data for o in shown if "data" in o]
+    return "\n".join(str(d.get("text/markdown", d.get("text/plain", ""))) for d in data)
+
+
+def live_log(actions: Actions) -> tuple[list[str], float]:
+    """Play the strategy of the page by hand; return the log's rows and the estimate."""
+    bandit = LinearBandit(actions.features, [1.0, 2.0], Sigma=np.diag([0.5, 2.0]))
+    strategy = SPEED(
+        exploration="identifiable",
+        exploration_sampling="balanced",
+        covariance="psd",
+        rounding="efficient",
+    )
+    trial = strategy.begin(actions.features, actions.policy, 60, rng=5)
+    rng, rows, counts = np.random.default_rng(1), [], trial.first_counts()
+    for phase in (1, 2):
+        chosen = np.repeat(np.arange(3), counts)
+        drawn = bandit.pull_each(chosen, rng)
+        rows += [
+            f"{phase},{actions.names[a]},{float(r)!r}" for a, r in zip(chosen, drawn, strict=True)
+        ]
+        rewards = Rewards.from_log(chosen, drawn, 3)
+        if not trial.committed:
+            counts = trial.next_counts(rewards)
+    return rows, float(trial.estimate(rewards).value)
+
+
+def test_the_page_follows_a_growing_log(tmp_path: Path) -> None:
+    (tmp_path / "actions.csv").write_text(ACTIONS)
+    rows, value = live_log(read_actions(tmp_path / "actions.csv"))
+    first = run_page(tmp_path)
+    assert "**Phase 1: 7 rounds are still to be played.**" in first
+    assert "There is no file" in first and "still to try" in first and "Not yet" in first
+    (tmp_path / "log.csv").write_text("\n".join(["phase,action,reward", *rows]) + "\n")
+    last = run_page(tmp_path)
+    assert "All 60 rounds are in the log" in last
+    assert f"value of the target policy {value:>20.4g}".split() in [
+        line.split() for line in last.splitlines()
+    ]
+    assert "on-policy, weighted least squares" in last and "nan" not in last
+    assert "true value" not in last
+
+
+def test_the_page_names_what_does_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "actions.csv").write_text(ACTIONS)
+    failure = run_page(tmp_path, log_file="")
+    assert "noise: give 2 numbers, one a feature; got [0.2, 0.2, 2.0]" in failure
