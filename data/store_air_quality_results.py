@@ -21,7 +21,8 @@ from typing import Any
 from paper.datasets import info, load
 from paper.datasets.files import SUMS, expected_sha256
 from paper.environments.air_quality import HOURS, RESULTS
-from speedbook.notebook.files import claim_records, code_cells, notebook_parameters, read_notebook
+from speedbook.notebook.files import claim_records, code_cells, read_notebook
+from speedbook.notebook.parameters import notebook_parameters
 from speedbook.run.execution import Job, execute, kernel_environment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,7 +40,7 @@ def results(hours: str = "spread") -> dict[str, Any]:
         if finished.failure:
             sys.exit(finished.failure)
         cells = code_cells(read_notebook(job.output))
-    records = [entry for cell in cells for entry, _ in claim_records(cell)]
+    records = [entry for cell in cells for entry in claim_records(cell)]
     parameters = notebook_parameters(read_notebook(ROOT / NOTEBOOK))
     return {
         "about": f"What {NOTEBOOK} records for the real Air Quality data; see LICENCES.md",

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from speedbook import figures
-    from speedbook.claims.registry import record
+    from speedbook.claims.record import record
 
 __all__ = ["figures", "record"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "record":
-        return import_module("speedbook.claims.registry").record
+        return import_module("speedbook.claims.record").record
     if name in __all__:
         return import_module(f"speedbook.{name}")
     raise AttributeError(f"module 'speedbook' has no attribute {name!r}")

@@ -73,7 +73,7 @@ def test_the_committed_ledger_is_the_derived_one():
 
 @pytest.fixture(scope="module")
 def relations():
-    rows = read_ledger(ROOT / LEDGER)
+    rows = read_ledger(ROOT)["claims"]
     verdicts = {name: Verdict(row["verdict"]) for name, row in rows.items()}
     return Relations(load_registry(ROOT).claims, verdicts)
 

@@ -1,1 +1,26 @@
 """Plots of the book: strategies, ratios to the oracle, shares and calibration."""
+
+from paper.plots.ratios import plot_ratios, ratio_table, ratios
+from paper.plots.strategies import (
+    STRATEGIES,
+    darker,
+    label_ends,
+    plot_curves,
+    plot_mse,
+    strategy_style,
+)
+from paper.plots.tables import plot_calibration, plot_shares
+
+__all__ = [
+    "STRATEGIES",
+    "darker",
+    "label_ends",
+    "plot_calibration",
+    "plot_curves",
+    "plot_mse",
+    "plot_ratios",
+    "plot_shares",
+    "ratio_table",
+    "ratios",
+    "strategy_style",
+]

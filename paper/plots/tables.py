@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from speedbook.figures import GREY, INK, STRATEGIES, darker
+from paper.plots.strategies import STRATEGIES, darker
+from speedbook.figures import GREY, INK
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,32 +1,26 @@
 """How often a verdict comes out the same under fresh seeds: ``book/agreement.json``.
 
-It is written by ``speedbook verify --seeds 20 --store`` and by nothing else. Each entry says what
-it depends on, so that the ledger can tell when that has changed since.
+It is written by ``speedbook verify --seeds 20 --store`` and by nothing else. Each entry holds the
+rule that decided, and what the notebook recorded at its own seed. Where both are as before, the
+agreement is fresh, whatever lines of code have changed.
 """
 
 from __future__ import annotations
 
-import ast
-import io
 import json
-import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from speedbook.claims.registry import Claim, Registry
-from speedbook.notebook.files import code
-from speedbook.paths import files_below, write_if_changed
-from speedbook.run.provenance import digest
+from speedbook.claims.registry import Registry
+from speedbook.paths import write_if_changed
 
 AGREEMENT = "book/agreement.json"
-#: What an agreement depends on, in the words of whoever reads that it has changed.
-NOTEBOOK, RULE, LIBRARY = "the notebook", "the claim", "speedlib"
+#: Digits that two machines agree on.
+DIGITS = 6
 
 
 class _Part(BaseModel):
@@ -36,7 +30,7 @@ class _Part(BaseModel):
 class Trial(_Part):
     """What one seed gave."""
 
-    seed: int
+    seed: int | None
     verdict: str
     estimate: float
     interval: tuple[float, float]
@@ -47,25 +41,30 @@ class Agreement(_Part):
 
     Attributes
     ----------
-    setting : {"defaults", "paper"}
-        Whether ``notebooks/paper.yml`` was applied.
-    depends : dict
-        Digests of notebook, claim and library.
+    setting : {"defaults", "full"}
+        Whether ``notebooks/full.yml`` was applied.
+    rule : str
+        The rule that decided.
+    own : Trial
+        What the committed notebook recorded at its own seed.
     trials : tuple of Trial
         One for each seed.
     """
 
-    setting: Literal["defaults", "paper"]
-    depends: dict[str, str]
+    setting: Literal["defaults", "full"]
+    rule: str
+    own: Trial
     trials: tuple[Trial, ...]
 
     def count(self, verdict: str) -> int:
         """Return how many seeds gave a verdict."""
         return Counter(trial.verdict for trial in self.trials)[verdict]
 
-    def changed(self, depends: Mapping[str, str]) -> list[str]:
-        """Return what has changed since the seeds were tried."""
-        return [name for name, now in depends.items() if self.depends.get(name) != now]
+    def changed(self, row: Mapping[str, Any]) -> list[str]:
+        """Return what has changed in the row of the ledger since the seeds were tried."""
+        own = own_trial(row)
+        parts = {"the rule": self.rule == row["rule"], "its record": _alike(self.own, own)}
+        return [name for name, same in parts.items() if not same]
 
 
 class Agreements(_Part):
@@ -74,50 +73,19 @@ class Agreements(_Part):
     claims: dict[str, Agreement] = {}
 
 
-def dependencies(root: Path, claim: Claim, notebook: NotebookNode) -> dict[str, str]:
-    """Return digests of what the verdicts of a claim depend on.
-
-    Data are not among them: the code names their checksums. Nor are remarks in the library, which
-    change no number.
-    """
-    library = files_below(root / "speedlib").items()
-    return {
-        NOTEBOOK: digest({str(place): source for place, source in enumerate(code(notebook))}),
-        RULE: digest({"claim": claim.model_dump_json(include={"kind", "rule", "notebook"})}),
-        LIBRARY: digest(
-            {n: without_remarks(p.read_text("utf-8")) for n, p in library if p.suffix == ".py"}
-        ),
-    }
+def own_trial(row: Mapping[str, Any]) -> Trial:
+    """Return what a row of the ledger says of the notebook's own seed."""
+    return Trial(**{key: row[key] for key in Trial.model_fields})
 
 
-@cache
-def without_remarks(source: str) -> str:
-    r"""Return Python source without comments, docstrings and blank lines.
+def _alike(one: Trial, other: Trial) -> bool:
+    """Compare two trials, their numbers up to the last digits, in which machines may differ."""
 
-    Examples
-    --------
-    >>> without_remarks('def f():\n    "Halve."\n\n    return 0.5  # not "# 2"\n')
-    'def f():\n    return 0.5'
+    def essence(trial: Trial) -> list[object]:
+        numbers = (trial.estimate, *trial.interval)
+        return [trial.seed, trial.verdict, *(f"{number:.{DIGITS}g}" for number in numbers)]
 
-    Notes
-    -----
-    Remembered: a ledger asks for the same files once for each of its claims.
-    """
-    remarks = {
-        line
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and ast.get_docstring(node) is not None
-        for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
-    }
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    ends = {token.start[0]: token.start[1] for token in tokens if token.type == tokenize.COMMENT}
-    lines = (
-        line[: ends.get(number)].rstrip()
-        for number, line in enumerate(source.splitlines(), 1)
-        if number not in remarks
-    )
-    return "\n".join(filter(None, lines))
+    return essence(one) == essence(other)
 
 
 def read_agreements(root: Path) -> dict[str, Agreement]:
@@ -155,28 +123,31 @@ def _entry(name: str, agreement: Agreement) -> str:
     return f' {json.dumps(name)}: {{{inside},\n  "trials": [\n{trials}\n  ]}}'
 
 
-def ledger_agreements(
-    root: Path, registry: Registry, notebooks: Mapping[str, NotebookNode]
-) -> dict[str, dict[str, Any]]:
+def ledger_agreements(root: Path, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return what a built ledger says of agreement, by claim.
+
+    Parameters
+    ----------
+    root : Path
+        The top folder of the book.
+    rows : mapping
+        The rows of the ledger by claim.
 
     Returns
     -------
     dict
         Claim to ``{"seeds": …, "verdicts": {verdict: how many}, "setting": …, "changed": [what]}``.
     """
-    found = {}
-    for name, agreement in read_agreements(root).items():
-        claim = next((claim for claim in registry.claims if claim.id == name), None)
-        if claim is not None and claim.notebook in notebooks:
-            now = dependencies(root, claim, notebooks[claim.notebook])
-            found[name] = {
-                "seeds": len(agreement.trials),
-                "verdicts": dict(Counter(trial.verdict for trial in agreement.trials)),
-                "setting": agreement.setting,
-                "changed": agreement.changed(now),
-            }
-    return found
+    return {
+        name: {
+            "seeds": len(agreement.trials),
+            "verdicts": dict(Counter(trial.verdict for trial in agreement.trials)),
+            "setting": agreement.setting,
+            "changed": agreement.changed(rows[name]),
+        }
+        for name, agreement in read_agreements(root).items()
+        if "estimate" in rows.get(name, {})
+    }
 
 
 def agreement_text(row: Mapping[str, Any]) -> str:
@@ -187,8 +158,8 @@ def agreement_text(row: Mapping[str, Any]) -> str:
     >>> stored = {"seeds": 20, "verdicts": {"supported": 19}, "setting": "defaults", "changed": []}
     >>> agreement_text({"verdict": "supported", "agreement": stored})
     '19 of 20 fresh seeds agree'
-    >>> agreement_text({"verdict": "supported", "agreement": {**stored, "changed": ["speedlib"]}})
-    '19 of 20 fresh seeds agree (stale: speedlib has changed since)'
+    >>> agreement_text({"verdict": "supported", "agreement": {**stored, "changed": ["the rule"]}})
+    '19 of 20 fresh seeds agree (stale: the rule has changed since)'
     """
     stored = row.get("agreement")
     if not stored:

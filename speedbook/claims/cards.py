@@ -1,31 +1,16 @@
-"""How a verdict looks: the card in a notebook, and numbers with as many digits as they deserve."""
+"""How a verdict looks: the card in a notebook, and a record's numbers as text."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from speedbook.claims.rules import Verdict
+from speedbook.text import rounded
+
 if TYPE_CHECKING:
-    from speedbook.claims.registry import Claim
-    from speedbook.claims.rules import Verdict
-
-
-def rounded(number: float, width: float = 0.0) -> str:
-    """Write a number with the digits that an interval of the given width warrants.
-
-    Two significant digits of the width decide; an exact number (width 0) gets four of its own.
-
-    Examples
-    --------
-    >>> rounded(1.00342, width=0.0213), rounded(0.0509996), rounded(1234567, width=5000)
-    ('1.003', '0.051', '1.235e+06')
-    """
-    if width > 0 and 1e-4 <= max(abs(number), width) < 1e6:
-        decimals = max(0, 1 - math.floor(math.log10(width)))
-        return f"{number:z.{decimals}f}"
-    return f"{number:z.4g}"
+    from speedbook.claims.claim import Claim
 
 
 def rounded_record(entry: dict[str, Any]) -> tuple[str, str]:
@@ -91,8 +76,9 @@ def badge_html(verdict: Verdict) -> str:
     )
 
 
-def card_html(claim: Claim, entry: dict[str, Any], verdict: Verdict) -> str:
+def card_html(claim: Claim, entry: dict[str, Any]) -> str:
     """Return the card. It has no colours of its own, so that it is readable light and dark."""
+    verdict = Verdict(entry["verdict"])
     rows = "\n".join(
         f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in _rows(claim, entry)
     )
@@ -104,7 +90,8 @@ def card_html(claim: Claim, entry: dict[str, Any], verdict: Verdict) -> str:
     )
 
 
-def card_text(claim: Claim, entry: dict[str, Any], verdict: Verdict) -> str:
+def card_text(claim: Claim, entry: dict[str, Any]) -> str:
     """Return the card for a reader without HTML."""
+    verdict = Verdict(entry["verdict"])
     rows = "\n".join(f"  {name}: {text}" for name, text in _rows(claim, entry))
     return f"{verdict.symbol} {verdict}: {claim.title} ({claim.id})\n{rows}"

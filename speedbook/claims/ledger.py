@@ -12,8 +12,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from speedbook.claims.cards import card_text, rounded_record
-from speedbook.claims.registry import Claim, Registry
+from speedbook.claims.cards import rounded_record
+from speedbook.claims.claim import Claim
+from speedbook.claims.registry import Registry
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import claim_records
 
@@ -53,14 +54,14 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
     ------
     LedgerError
         If a claim has no notebook or no record, a notebook of ``notebooks/claims`` has no claim, a
-        claim is recorded twice or by another notebook, or a card shows a verdict that the rule no
+        claim is recorded twice or by another notebook, or a record holds a verdict that the rule no
         longer gives.
     """
     problems = shelf_problems(registry, notebooks)
     records: dict[str, dict[str, Any]] = {}
     for name, notebook in notebooks.items():
-        for entry, text in (record for cell in notebook.cells for record in claim_records(cell)):
-            fault = _record_fault(registry, name, entry, text, records)
+        for entry in (record for cell in notebook.cells for record in claim_records(cell)):
+            fault = _record_fault(registry, name, entry, records)
             if fault:
                 problems.append(f"{name}: {fault}")
             else:
@@ -98,7 +99,7 @@ def shelf_problems(registry: Registry, names: Collection[str]) -> list[str]:
 
 
 def _record_fault(
-    registry: Registry, name: str, entry: dict[str, Any], text: str, seen: Mapping[str, Any]
+    registry: Registry, name: str, entry: dict[str, Any], seen: Mapping[str, Any]
 ) -> str | None:
     try:
         claim = registry[entry["id"]]
@@ -109,8 +110,11 @@ def _record_fault(
         return f"records claim {claim.id}, which book/claims.yml gives to {claim.notebook}"
     if claim.id in seen:
         return f"records claim {claim.id} twice"
-    if text != card_text(claim, entry, verdict):
-        return f"the card of claim {claim.id} is stale: by the registry it is {verdict}"
+    if entry.get("verdict") != verdict:
+        return (
+            f"the record of claim {claim.id} is stale: it says {entry.get('verdict')}, and by the "
+            f"rule it is {verdict}"
+        )
     return None
 
 
@@ -125,7 +129,7 @@ def _row(claim: Claim, entry: dict[str, Any] | None) -> dict[str, Any]:
     if entry is None:
         return {**row, "verdict": str(Verdict.NOT_TESTABLE)}
     found = {key: entry[key] for key in FOUND if key in entry}
-    return {**row, "verdict": str(claim.verdict(*entry["interval"])), **found}
+    return {**row, "verdict": entry["verdict"], **found}
 
 
 def built_ledger(
@@ -160,10 +164,19 @@ def ledger_text(ledger: dict[str, Any]) -> str:
     return json.dumps(ledger, indent=1, ensure_ascii=False) + "\n"
 
 
-def read_ledger(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the rows of a ledger file by claim."""
-    claims: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["claims"]
-    return claims
+def read_ledger(root: Path) -> dict[str, Any]:
+    """Read the ledger in a folder, ``{"claims": {id: row}}`` and more; empty where there is none.
+
+    Parameters
+    ----------
+    root : Path
+        The top folder of the book, or where its pages are staged.
+    """
+    path = root / LEDGER
+    if not path.is_file():
+        return {"claims": {}}
+    ledger: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return ledger
 
 
 def lookup(ledger: Mapping[str, dict[str, Any]], address: str) -> str:

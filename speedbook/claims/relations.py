@@ -7,7 +7,6 @@ Claims whose ids begin alike, ``thm-1`` and ``thm-1-uniform``, are about one sta
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -15,26 +14,15 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, NamedTuple
 
 from speedbook.claims.rules import Verdict
+from speedbook.text import nearest
 
 if TYPE_CHECKING:
-    from speedbook.claims.registry import Claim
+    from speedbook.claims.claim import Claim
 
 #: Verdicts after which nothing can rest on a claim as it is printed.
 FAILING = frozenset({Verdict.CONTRADICTED, Verdict.VACUOUS, Verdict.NOT_CONSISTENT})
 #: Where the name of a statement ends in the place of a claim.
 END_OF_NAME = re.compile(r"[,;:(]| of the appendix")
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown id: the nearest ones, if any is near.
-
-    Examples
-    --------
-    >>> nearest("prop1", ["prop-1", "thm-1"]), nearest("xyzzy", ["prop-1"])
-    ('; nearest: prop-1', '')
-    """
-    near = difflib.get_close_matches(name, list(known), n=3)
-    return f"; nearest: {', '.join(near)}" if near else ""
 
 
 def relation_problems(claims: Sequence[Claim]) -> list[str]:

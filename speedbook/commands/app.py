@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-#: Documented in the help text of the program.
-MOVED, USAGE, FAILED, INTERRUPTED = 1, 2, 3, 130
+from speedbook.commands.exit_codes import ExitCode, before_the_work, end_with
+
+INTERRUPTED = ExitCode.INTERRUPTED
 
 # Plain help: to colour it takes longer than to say it.
 app = typer.Typer(
@@ -30,8 +31,18 @@ def main() -> None:
     Exit codes: 0 all is well, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
     (nothing ran), 3 a notebook, the press or a download failed, 130 interrupted (Ctrl-C, SIGTERM).
     """
-    # Whoever ends the program politely, a scheduler say, leaves as little behind as Ctrl-C does.
+    # SIGTERM, which schedulers send, is handled like Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _renamed(given: bool) -> None:
+    if given:
+        raise typer.BadParameter("is now called --full, and notebooks/paper.yml notebooks/full.yml")
+
+
+Full = Annotated[bool, typer.Option("--full", help="Set what notebooks/full.yml says: a long run.")]
+Paper = Annotated[bool, typer.Option("--paper", hidden=True, callback=_renamed)]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Tell of failures only.")]
 
 
 @app.command()
@@ -44,38 +55,23 @@ def build(
         ),
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Notebooks to run at a time.")] = 2,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Tell of failures only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Execute what changed, derive the ledger and press the book into _build/html."""
-    try:
-        code = _build(refresh, jobs, quiet)
-    except KeyboardInterrupt:
-        print("Interrupted: what was finished is kept, nothing is half-written.", file=sys.stderr)
-        code = INTERRUPTED
-    raise typer.Exit(code)
 
+    def command() -> ExitCode:
+        from speedbook.commands.build import build_book
+        from speedbook.commands.reporter import Reporter
+        from speedbook.paths import find_root
 
-def _build(refresh: bool, jobs: int, quiet: bool) -> int:
-    from speedbook.commands.build import BuildError, build_book
-    from speedbook.commands.reporter import Reporter
-    from speedbook.paths import find_root
-
-    reporter = Reporter(quiet)
-    try:
-        root = find_root(Path.cwd())
-    except FileNotFoundError as error:
-        reporter.fail(f"speedbook: {error}")
-        return USAGE
-    try:
+        reporter = Reporter(quiet)
+        with before_the_work():
+            root = find_root(Path.cwd())
         page = build_book(root, refresh=refresh, workers=jobs, reporter=reporter)
-    except BuildError as error:
-        reporter.fail(f"speedbook: {error}")
-        return FAILED
-    except OSError as error:
-        reporter.fail(f"speedbook: {error.filename or 'the system'}: {error.strerror or error}")
-        return FAILED
-    reporter.say(f"The book is ready: {page.as_uri()}")
-    return 0
+        reporter.say(f"The book is ready: {page.as_uri()}")
+        return ExitCode.WELL
+
+    raise end_with(command, "what was finished is kept, nothing is half-written")
 
 
 @app.command(add_help_option=False)
@@ -92,9 +88,8 @@ def rerun(
     params: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Set what a YAML or JSON file says.")
     ] = None,
-    paper: Annotated[
-        bool, typer.Option("--paper", help="Set what notebooks/paper.yml says: a long run.")
-    ] = False,
+    full: Full = False,
+    paper: Paper = False,
     manifest: Annotated[
         Path | None,
         typer.Option("--from", metavar="MANIFEST", help="Repeat a run, and compare the results."),
@@ -105,10 +100,10 @@ def rerun(
     cell_timeout: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="SECONDS", help="Time for each cell: 300, or 3600 with --paper."
+            min=1, metavar="SECONDS", help="Time for each cell: 300, or 3600 with --full."
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Tell of failures only.")] = False,
+    quiet: Quiet = False,
     show_help: Annotated[
         bool, typer.Option("--help", help="Show this, and the parameters of NOTEBOOK.")
     ] = False,
@@ -118,21 +113,21 @@ def rerun(
     The folder holds the executed notebook, a page that opens offline, figures, records and tables,
     and a manifest to repeat the run from.
 
-    What -p sets goes before --params, and that before --paper.
+    What -p sets goes before --params, and that before --full.
     """
     if show_help:
         typer.echo(context.get_help())
-        raise typer.Exit(_parameter_help(notebook) if notebook else 0)
-    try:
-        from speedbook.commands.reporter import Reporter
-        from speedbook.commands.rerun import Asked, rerun
+        raise _parameter_help(notebook) if notebook else typer.Exit()
 
-        asked = Asked(notebook, assignments or (), params, paper, manifest, out, cell_timeout)
-        code = rerun(asked, Reporter(quiet))
-    except KeyboardInterrupt as stop:
-        print(f"Interrupted: {str(stop) or 'before there was anything to keep'}.", file=sys.stderr)
-        code = INTERRUPTED
-    raise typer.Exit(code)
+    def command() -> ExitCode:
+        from speedbook.commands.reporter import Reporter
+        from speedbook.commands.rerun import Rerun, rerun
+
+        values = assignments or ()
+        asked = Rerun(notebook, values, params, full, manifest, out, cell_timeout)
+        return rerun(asked, Reporter(quiet))
+
+    raise end_with(command, "before there was anything to keep")
 
 
 @app.command()
@@ -141,9 +136,8 @@ def verify(
         list[str] | None,
         typer.Argument(metavar="[CLAIM]...", help="Ids of book/claims.yml; by default, all."),
     ] = None,
-    paper: Annotated[
-        bool, typer.Option("--paper", help="Set what notebooks/paper.yml says: a long run.")
-    ] = False,
+    full: Full = False,
+    paper: Paper = False,
     seeds: Annotated[
         int, typer.Option(min=1, help="More than 1: so many fresh seeds in place of the own.")
     ] = 1,
@@ -155,15 +149,15 @@ def verify(
     quiet: Annotated[bool, typer.Option("--quiet", help="Tell of differences only.")] = False,
 ) -> None:
     """Compute verdicts anew and compare them with the committed ledger."""
-    try:
-        from speedbook.commands.reporter import Reporter
-        from speedbook.commands.verify import Asked, verify
 
-        code = verify(Asked(claims or (), paper, seeds, store, jobs), Reporter(quiet))
-    except KeyboardInterrupt:
-        print("Interrupted: nothing was stored.", file=sys.stderr)
-        code = INTERRUPTED
-    raise typer.Exit(code)
+    def command() -> ExitCode:
+        from speedbook.commands.reporter import Reporter
+        from speedbook.commands.verify import Verification, verify
+
+        asked = Verification(claims or (), full, seeds, store, jobs)
+        return verify(asked, Reporter(quiet))
+
+    raise end_with(command, "nothing was stored")
 
 
 @data.command("list")
@@ -210,17 +204,17 @@ def data_check(
     raise typer.Exit(check_datasets(names or (), Reporter()))
 
 
-def _parameter_help(notebook: str) -> int:
-    from speedbook.commands.reporter import Reporter
-    from speedbook.notebook.find import find_notebook, parameter_table, shelf_parameters
-    from speedbook.paths import find_root
+def _parameter_help(notebook: str) -> typer.Exit:
+    def command() -> ExitCode:
+        from speedbook.commands.reporter import Reporter
+        from speedbook.notebook.find import find_notebook, parameter_table, parameters_of
+        from speedbook.paths import find_root
 
-    reporter = Reporter()
-    try:
-        root = find_root(Path.cwd())
-        name = find_notebook(root, notebook)
-        reporter.console.print(parameter_table(name, shelf_parameters(root, name)))
-    except (ValueError, OSError) as error:
-        reporter.fail(f"speedbook: {error}")
-        return USAGE
-    return 0
+        with before_the_work():
+            root = find_root(Path.cwd())
+            name = find_notebook(root, notebook)
+            table = parameter_table(name, parameters_of(root, name))
+        Reporter().console.print(table)
+        return ExitCode.WELL
+
+    return end_with(command, "nothing ran")

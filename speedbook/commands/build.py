@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from speedbook.claims.agreement import ledger_agreements
 from speedbook.claims.ledger import LEDGER, built_ledger, derive_ledger, ledger_text, shelf_problems
 from speedbook.claims.registry import Registry, load_registry
+from speedbook.commands.exit_codes import failure
 from speedbook.commands.reporter import Reporter
 from speedbook.notebook.contract import (
     output_problems,
@@ -46,10 +47,6 @@ from speedbook.run.provenance import build_facts
 Notebooks = dict[str, NotebookNode]
 
 
-class BuildError(Exception):
-    """The book cannot be built; the text says what is wrong, a line for each fault."""
-
-
 def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -> Path:
     """Build the book and return its first page.
 
@@ -66,8 +63,8 @@ def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -
 
     Raises
     ------
-    BuildError
-        If a notebook, the registry or a page is at fault.
+    CommandError
+        If a notebook, the registry or a page is at fault; the text has a line for each fault.
     OSError
         If a file cannot be written.
     """
@@ -79,8 +76,8 @@ def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -
         runs = _execute(root, sources, registry, workers, reporter)
         executed = {name: run.notebook for name, run in runs.items()}
         seconds = {name: run.seconds for name, run in runs.items()}
-        agreements = ledger_agreements(root, registry, executed)
         derived = derive_ledger(registry, executed)
+        agreements = ledger_agreements(root, derived["claims"])
         derived = built_ledger(derived, seconds, build_facts(root), agreements)
         write_if_changed(build / "ledger.json", ledger := ledger_text(derived))
         stale = [name for name in executed if evidence(executed[name]) != evidence(sources[name])]
@@ -98,7 +95,7 @@ def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -
             environment = kernel_environment(root, build / "figures")
             return press(root, build / "stage", build, environment)
     except (ValueError, PressError) as error:
-        raise BuildError(str(error)) from error
+        raise failure(error) from error
 
 
 def notebooks_of_book(root: Path) -> list[str]:
@@ -106,20 +103,20 @@ def notebooks_of_book(root: Path) -> list[str]:
 
     Raises
     ------
-    BuildError
+    ValueError
         If the table of contents is not YAML or names a page that does not exist.
     """
     try:
         toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise BuildError(f"_toc.yml is not YAML: {error}") from None
+        raise ValueError(f"_toc.yml is not YAML: {error}") from None
     found = []
     for page in _pages(toc):
         name = page if page.endswith((".md", ".ipynb")) else f"{page}.ipynb"
         if name.endswith(".ipynb") and (root / name).is_file():
             found.append(name)
         elif not any((root / f"{page}{ending}").is_file() for ending in ("", ".md", ".rst")):
-            raise BuildError(f"_toc.yml names {page}, and there is no such page")
+            raise ValueError(f"_toc.yml names {page}, and there is no such page")
     return found
 
 
@@ -143,7 +140,7 @@ def _read_sources(root: Path, registry: Registry) -> Notebooks:
         for problem in source_problems(notebook) or _page_faults(name, notebook, registry)
     ]
     if problems := shelf_problems(registry, sources) + faults:
-        raise BuildError("\n".join(problems))
+        raise ValueError("\n".join(problems))
     return sources
 
 
@@ -178,7 +175,7 @@ def _execute(
     _write_status(build, sources, runs, cached)
     if failures:
         count = f"{len(failures)} of {len(sources)} notebooks failed"
-        raise BuildError(f"{count}: {', '.join(failures)}")
+        raise ValueError(f"{count}: {', '.join(failures)}")
     executed = {name: with_outputs(sources[name], runs[name].notebook) for name in sources}
     mirror({name: serialise(notebook) for name, notebook in executed.items()}, build / "executed")
     reporter.say(

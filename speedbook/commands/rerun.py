@@ -8,88 +8,80 @@ from pathlib import Path
 from typing import Any
 
 from speedbook.claims.cards import rounded_record
-from speedbook.commands.app import FAILED, MOVED, USAGE
+from speedbook.claims.ledger import read_ledger
+from speedbook.commands.exit_codes import CommandError, ExitCode, before_the_work, failure
 from speedbook.commands.reporter import Reporter
 from speedbook.notebook.contract import source_problems
-from speedbook.notebook.files import notebook_parameters, read_notebook
+from speedbook.notebook.files import read_notebook
 from speedbook.notebook.find import find_notebook
+from speedbook.notebook.parameters import notebook_parameters
 from speedbook.notebook.values import (
-    nearest,
-    paper_values,
+    full_values,
     read_assignments,
     read_file,
     read_values,
 )
 from speedbook.paths import find_root
-from speedbook.press.front_matter import counted
-from speedbook.run.execution import CELL_TIMEOUT, PAPER_TIMEOUT
-from speedbook.run.folder import RUNS, Request, RunFailed, committed_rows, facts, run
+from speedbook.press.run_page import write_page
+from speedbook.run.execution import CELL_TIMEOUT, FULL_TIMEOUT
+from speedbook.run.folder import RUNS, Request, RunFailed, RunInterrupted, facts, run
 from speedbook.run.manifest import Manifest, Setting, read_manifest
+from speedbook.text import counted, nearest
 
 
 @dataclass(frozen=True)
-class Asked:
+class Rerun:
     """What stands on the command line."""
 
     notebook: str | None
     assignments: Sequence[str] = ()
     params: Path | None = None
-    paper: bool = False
+    full: bool = False
     manifest: Path | None = None
     out: Path | None = None
     timeout: int | None = None
 
 
-def rerun(asked: Asked, reporter: Reporter) -> int:
+def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
     """Check everything, run the notebook, say what came out, and return the exit code."""
-    try:
+    with before_the_work():
         root = find_root(Path.cwd())
-        earlier = read_manifest(asked.manifest) if asked.manifest else None
-        request = _repetition(root, asked, earlier) if earlier else _request(root, asked)
-    except (ValueError, OSError) as error:
-        return _refuse(error, reporter)
+        earlier = read_manifest(options.manifest) if options.manifest else None
+        request = _repetition(root, options, earlier) if earlier else _request(root, options)
     try:
-        folder, manifest = run(request, asked.out or root / RUNS, reporter)
+        folder, manifest = run(request, options.out or root / RUNS, write_page, reporter.steps)
+    except RunInterrupted as error:
+        raise CommandError(ExitCode.INTERRUPTED, f"Interrupted: {error}.") from None
     except (RunFailed, ValueError) as error:
-        reporter.fail(f"speedbook: {error}")
-        return FAILED
-    except OSError as error:
-        reporter.fail(f"speedbook: {error.filename or 'the system'}: {error.strerror or error}")
-        return FAILED
+        raise failure(error) from None
     reporter.say("\n".join(facts(request, manifest)))
     same = _compare(earlier, manifest, reporter) if earlier else _judge(root, manifest, reporter)
     page = folder.resolve() / f"{request.stem}.html"
     reporter.say(f"All of it is in {folder}\nThe page: {page.as_uri()}")
-    return 0 if same else MOVED
+    return ExitCode.WELL if same else ExitCode.DIFFERS
 
 
-def _refuse(error: Exception, reporter: Reporter) -> int:
-    for line in str(error).splitlines():
-        reporter.fail(f"speedbook: {line}")
-    return USAGE
-
-
-def _request(root: Path, asked: Asked) -> Request:
+def _request(root: Path, options: Rerun) -> Request:
     """Check notebook, names and values."""
-    if asked.notebook is None:
+    if options.notebook is None:
         raise ValueError("name a NOTEBOOK, or a manifest to repeat with --from")
-    request = _at_defaults(root, find_notebook(root, asked.notebook))
-    given = list(paper_values(root, request.name).items()) if asked.paper else []
-    given += read_file(asked.params).items() if asked.params else []
-    given += read_assignments(asked.assignments)
+    request = _at_defaults(root, find_notebook(root, options.notebook))
+    given = list(full_values(root, request.name).items()) if options.full else []
+    given += read_file(options.params).items() if options.params else []
+    given += read_assignments(options.assignments)
     values = read_values(request.parameters, given)
-    timeout = asked.timeout or (PAPER_TIMEOUT if asked.paper else CELL_TIMEOUT)
-    setting: Setting = "paper" if asked.paper else "defaults"
+    timeout = options.timeout or (FULL_TIMEOUT if options.full else CELL_TIMEOUT)
+    setting: Setting = "full" if options.full else "defaults"
     return replace(request, given=values, setting=setting, timeout=timeout)
 
 
-def _repetition(root: Path, asked: Asked, earlier: Manifest) -> Request:
+def _repetition(root: Path, options: Rerun, earlier: Manifest) -> Request:
     """Check that what a manifest says can still be run."""
-    if asked.assignments or asked.params or asked.paper:
-        raise ValueError("--from repeats a run as it was: it goes with no -p, --params or --paper")
+    if options.assignments or options.params or options.full:
+        raise ValueError("--from repeats a run as it was: it goes with no -p, --params or --full")
     name = find_notebook(root, earlier.notebook)
-    if asked.notebook is not None and find_notebook(root, asked.notebook) != name:
-        raise ValueError(f"--from: the manifest is of {name}, not of {asked.notebook}")
+    if options.notebook is not None and find_notebook(root, options.notebook) != name:
+        raise ValueError(f"--from: the manifest is of {name}, not of {options.notebook}")
     request = _at_defaults(root, name)
     known = {parameter.name: parameter for parameter in request.parameters}
     if gone := [name for name in earlier.parameters if name not in known]:
@@ -98,7 +90,7 @@ def _repetition(root: Path, asked: Asked, earlier: Manifest) -> Request:
         )
         raise ValueError("\n".join(faults))
     values = {name: known[name].check(value) for name, value in earlier.parameters.items()}
-    timeout = asked.timeout or earlier.cell_timeout
+    timeout = options.timeout or earlier.cell_timeout
     return replace(request, given=values, setting=earlier.setting, timeout=timeout)
 
 
@@ -112,7 +104,7 @@ def _at_defaults(root: Path, name: str) -> Request:
 def _judge(root: Path, manifest: Manifest, reporter: Reporter) -> bool:
     """Tell the verdicts; say whether they are those of the committed ledger."""
     same = True
-    rows = committed_rows(root)
+    rows = read_ledger(root)["claims"]
     for name, record in manifest.results.records.items():
         said, row = _said(record), rows.get(name, record)
         if row["verdict"] == record["verdict"]:

@@ -15,36 +15,43 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from speedbook.claims.agreement import Agreement, Trial, dependencies, store_agreements
-from speedbook.claims.cards import rounded, rounded_record
-from speedbook.claims.registry import Claim, Registry, load_registry
+from speedbook.claims.agreement import Agreement, own_trial, store_agreements
+from speedbook.claims.cards import rounded_record
+from speedbook.claims.claim import Claim
+from speedbook.claims.ledger import read_ledger
+from speedbook.claims.registry import Registry, load_registry
 from speedbook.claims.rules import Verdict
-from speedbook.commands.app import FAILED, MOVED, USAGE
+from speedbook.commands.exit_codes import ExitCode, before_the_work
 from speedbook.commands.reporter import Reporter
 from speedbook.notebook.contract import seed_problems, source_problems
-from speedbook.notebook.files import notebook_parameters, read_notebook
-from speedbook.notebook.parameters import Value
-from speedbook.notebook.values import paper_values, read_values
+from speedbook.notebook.files import read_notebook
+from speedbook.notebook.parameters import Value, notebook_parameters
+from speedbook.notebook.values import full_values, read_values
 from speedbook.paths import find_root
-from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
-from speedbook.run.folder import committed_rows
+from speedbook.run.execution import (
+    CELL_TIMEOUT,
+    FULL_TIMEOUT,
+    Finished,
+    Job,
+    execute_all,
+    kernel_environment,
+)
 from speedbook.run.results import read_results
+from speedbook.text import rounded
 
-#: Seconds for a cell in the paper setting, all of which together takes less than an hour.
-PAPER_TIMEOUT = 3600
 SEED = "seed"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Verification:
     """What stands on the command line.
 
     Attributes
     ----------
     claims : sequence of str
         Ids; all of them where it is empty.
-    paper : bool
-        Whether to apply ``notebooks/paper.yml``.
+    full : bool
+        Whether to apply ``notebooks/full.yml``.
     seeds : int
         With 1, the notebook's own seed; with more, so many fresh ones.
     store : bool
@@ -54,7 +61,7 @@ class Asked:
     """
 
     claims: Sequence[str] = ()
-    paper: bool = False
+    full: bool = False
     seeds: int = 1
     store: bool = False
     jobs: int = 2
@@ -73,26 +80,18 @@ class Task:
 Records = dict[str, list[dict[str, Any]]]
 
 
-def verify(asked: Asked, reporter: Reporter) -> int:
+def verify(options: Verification, reporter: Reporter) -> ExitCode:
     """Check everything, run the notebooks, print the table, and return the exit code."""
-    try:
+    with before_the_work():
         root = find_root(Path.cwd())
         registry = load_registry(root)
-        claims, tasks = _plan(root, registry, asked)
-        committed = committed_rows(root)
-    except (ValueError, OSError) as error:
-        for line in str(error).splitlines():
-            reporter.fail(f"speedbook: {line}")
-        return USAGE
+        committed = read_ledger(root)["claims"]
+        claims, tasks = _plan(root, registry, committed, options)
     records: Records = {claim.id: [] for claim in claims}
-    try:
-        failures = _run(root, registry, tasks, asked, records, reporter)
-        if asked.store and not failures:
-            new = {c.id: _agreement(root, c, tasks, records[c.id], asked) for c in claims if c.rule}
-            store_agreements(root, new, registry)
-    except OSError as error:
-        reporter.fail(f"speedbook: {error.filename or 'the system'}: {error.strerror or error}")
-        return FAILED
+    failures = _run(root, tasks, options, records, reporter)
+    if options.store and not failures:
+        new = {c.id: _agreement(c, committed, records[c.id], options) for c in claims if c.rule}
+        store_agreements(root, new, registry)
     reporter.console.print(_table(claims, committed, records))
     moved = [
         sentence
@@ -101,7 +100,7 @@ def verify(asked: Asked, reporter: Reporter) -> int:
     ]
     for sentence in moved:
         reporter.fail(sentence)
-    return FAILED if failures else MOVED if moved else 0
+    return ExitCode.FAILED if failures else ExitCode.DIFFERS if moved else ExitCode.WELL
 
 
 def fresh_seeds(seed: int, count: int) -> list[int]:
@@ -115,85 +114,98 @@ def fresh_seeds(seed: int, count: int) -> list[int]:
     return [int(word) for word in np.random.SeedSequence(seed).generate_state(count)]
 
 
-def _plan(root: Path, registry: Registry, asked: Asked) -> tuple[list[Claim], list[Task]]:
+def _plan(
+    root: Path, registry: Registry, committed: Mapping[str, Any], options: Verification
+) -> tuple[list[Claim], list[Task]]:
     """Return the claims in question and what has to run for them, all of it checked."""
-    if asked.store and asked.seeds < 2:
+    if options.store and options.seeds < 2:
         raise ValueError("--store: stores the agreement of fresh seeds; give --seeds 2 or more")
     claims, faults = [], []
-    for name in dict.fromkeys(asked.claims) or [claim.id for claim in registry.claims]:
+    for name in dict.fromkeys(options.claims) or [claim.id for claim in registry.claims]:
         try:
             claims.append(registry[name])
         except ValueError as error:
             faults.append(str(error))
+    if options.store:
+        faults += [
+            f"claim {claim.id}: the committed ledger has another rule or none: first `make refresh`"
+            for claim in claims
+            if claim.rule and committed.get(claim.id, {}).get("rule") != str(claim.rule)
+        ]
     if faults:
         raise ValueError("\n".join(faults))
     tasks: dict[str, Task] = {}
     for claim in claims:
         if claim.rule is not None:
             if claim.notebook not in tasks:
-                tasks[claim.notebook] = _task(root, claim.notebook, asked)
+                tasks[claim.notebook] = _task(root, claim.notebook, options)
             tasks[claim.notebook].claims.append(claim)
     return claims, list(tasks.values())
 
 
-def _task(root: Path, name: str, asked: Asked) -> Task:
+def _task(root: Path, name: str, options: Verification) -> Task:
     notebook = read_notebook(root / name)
     if problems := source_problems(notebook) or seed_problems(notebook):
         raise ValueError("\n".join(f"{name}: {problem}" for problem in problems))
     parameters = notebook_parameters(notebook)
-    paper = paper_values(root, name).items() if asked.paper else ()
+    paper = full_values(root, name).items() if options.full else ()
     given = read_values(parameters, paper)
-    if asked.seeds == 1:
+    if options.seeds == 1:
         return Task(name, notebook, [given])
     own = next(p for p in parameters if p.name == SEED)
     start = given.get(SEED, own.default)
     assert isinstance(start, int)
-    seeds = fresh_seeds(start, asked.seeds)
+    seeds = fresh_seeds(start, options.seeds)
     return Task(name, notebook, [{**given, SEED: own.check(seed)} for seed in seeds])
 
 
 def _run(
     root: Path,
-    registry: Registry,
     tasks: Sequence[Task],
-    asked: Asked,
+    options: Verification,
     records: Records,
     reporter: Reporter,
 ) -> int:
     """Run all that there is to run, collect the records, and return how many runs failed."""
     failures = 0
     with tempfile.TemporaryDirectory(prefix="speedbook-verify-") as folder:
-        jobs = list(_jobs(root, tasks, Path(folder), asked))
+        jobs = list(_jobs(root, tasks, Path(folder), options))
         if not jobs:
             return 0
         environment = kernel_environment(root, Path(folder) / "figures")
         with reporter.bar("Verifying", len(jobs)) as advance:
-            for end in execute_all(jobs, asked.jobs, environment):
+            for end in execute_all(jobs, options.jobs, environment):
                 # Names of jobs are their own: the place of the task comes first.
                 task = tasks[int(end.job.output.parent.name)]
-                if failure := _collect(task, end, registry, records):
+                if failure := _collect(task, end, records):
                     failures += 1
                     reporter.fail(f"speedbook: {end.job.name}: {failure}")
                 advance(f"{end.job.name}: {end.seconds:.1f} s")
                 end.job.output.unlink(missing_ok=True)
+    if options.seeds > 1:
+        # Runs end in any order.
+        for task in tasks:
+            order = [given[SEED] for given in task.settings]
+            for claim in task.claims:
+                records[claim.id].sort(key=lambda record: order.index(record[SEED]))
     return failures
 
 
-def _jobs(root: Path, tasks: Sequence[Task], folder: Path, asked: Asked) -> Iterator[Job]:
-    timeout = PAPER_TIMEOUT if asked.paper else CELL_TIMEOUT
+def _jobs(root: Path, tasks: Sequence[Task], folder: Path, options: Verification) -> Iterator[Job]:
+    timeout = FULL_TIMEOUT if options.full else CELL_TIMEOUT
     for place, task in enumerate(tasks):
         for number, given in enumerate(task.settings):
-            label = f" with seed {given[SEED]}" if asked.seeds > 1 else ""
+            label = f" with seed {given[SEED]}" if options.seeds > 1 else ""
             output = folder / str(place) / f"{number}.ipynb"
             yield Job(task.name + label, root / task.name, output, timeout, given)
 
 
-def _collect(task: Task, end: Finished, registry: Registry, records: Records) -> str:
+def _collect(task: Task, end: Finished, records: Records) -> str:
     """Add the records of a run to the others; return why that is not possible, or nothing."""
     if end.failure:
         return end.failure
     try:
-        found = read_results(read_notebook(end.job.output), registry)[0].records
+        found = read_results(read_notebook(end.job.output))[0].records
     except ValueError as error:
         return str(error)
     if missing := [claim.id for claim in task.claims if claim.id not in found]:
@@ -205,15 +217,17 @@ def _collect(task: Task, end: Finished, registry: Registry, records: Records) ->
 
 
 def _agreement(
-    root: Path, claim: Claim, tasks: Sequence[Task], found: list[dict[str, Any]], asked: Asked
+    claim: Claim,
+    committed: Mapping[str, Any],
+    found: Sequence[Mapping[str, Any]],
+    options: Verification,
 ) -> Agreement:
-    task = next(task for task in tasks if task.name == claim.notebook)
-    order = [given[SEED] for given in task.settings]
-    trials = [Trial(**{key: record[key] for key in Trial.model_fields}) for record in found]
+    row = committed[claim.id]
     return Agreement(
-        setting="paper" if asked.paper else "defaults",
-        depends=dependencies(root, claim, task.notebook),
-        trials=tuple(sorted(trials, key=lambda trial: order.index(trial.seed))),
+        setting="full" if options.full else "defaults",
+        rule=row["rule"],
+        own=own_trial(row),
+        trials=tuple(map(own_trial, found)),
     )
 
 

@@ -13,11 +13,9 @@ from speedbook.notebook.files import (
     cell_name,
     code_cells,
     normalise,
-    notebook_parameters,
-    parameters_cells,
     png_bytes,
 )
-from speedbook.notebook.parameters import read_parameters
+from speedbook.notebook.parameters import notebook_parameters, parameters_cells, read_parameters
 from speedbook.notebook.usage import unread
 
 #: As `speedbook.figures.MAX_PNG_BYTES`; to ask there would load matplotlib.

@@ -20,7 +20,6 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from speedbook.notebook.parameters import Parameter, read_parameters
 from speedbook.paths import write_if_changed
 
 #: The reader and writer of format 4, which carry no types. They neither upgrade nor invent ids.
@@ -124,35 +123,13 @@ def cell_name(notebook: NotebookNode, cell: NotebookNode) -> str:
     return f"cell {place} ({lines[0][:60]})" if lines else f"cell {place}"
 
 
-def claim_records(cell: NotebookNode) -> list[tuple[dict[str, Any], str]]:
-    """Return each record of a claim that a cell shows, with the text of its card."""
+def claim_records(cell: NotebookNode) -> list[dict[str, Any]]:
+    """Return each record of a claim that a cell shows."""
     return [
-        (output.metadata["speedbook"]["claim"], output.data["text/plain"])
+        output.metadata["speedbook"]["claim"]
         for output in cell.get("outputs", [])
         if "claim" in output.get("metadata", {}).get("speedbook", {})
     ]
-
-
-def parameters_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    """Return the code cells tagged ``parameters``; the contract wants exactly one."""
-    return [c for c in code_cells(notebook) if "parameters" in c.metadata.get("tags", [])]
-
-
-def notebook_parameters(notebook: NotebookNode) -> tuple[Parameter, ...]:
-    """Return the typed parameters of a notebook.
-
-    Raises
-    ------
-    ValueError
-        If there is not exactly one parameters cell, or it breaks the contract.
-    """
-    cells = parameters_cells(notebook)
-    if len(cells) != 1:
-        raise ValueError(f"exactly one code cell must be tagged `parameters`; got {len(cells)}")
-    parameters, problems = read_parameters(cells[0].source)
-    if problems:
-        raise ValueError("; ".join(problems))
-    return parameters
 
 
 def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from speedbook.notebook.parameters import Parameter, read_parameters
-from speedbook.notebook.values import as_shown, nearest
+from speedbook.notebook.parameters import Parameter, notebook_parameters
+from speedbook.notebook.values import as_shown
+from speedbook.text import nearest
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,7 +64,7 @@ def find_notebook(root: Path, called: str) -> str:
     return meant[0]
 
 
-def shelf_parameters(root: Path, name: str) -> tuple[Parameter, ...]:
+def parameters_of(root: Path, name: str) -> tuple[Parameter, ...]:
     """Read the parameters of a notebook without loading what reads all of it.
 
     Raises
@@ -72,18 +73,9 @@ def shelf_parameters(root: Path, name: str) -> tuple[Parameter, ...]:
         If the file is no notebook, or its parameters cell breaks the contract.
     """
     try:
-        cells = json.loads((root / name).read_text(encoding="utf-8"))["cells"]
-        sources = [
-            "".join(cell["source"])
-            for cell in cells
-            if "parameters" in cell["metadata"].get("tags", [])
-        ]
+        return notebook_parameters(json.loads((root / name).read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{name}: is not a notebook ({error})") from None
-    parameters, problems = read_parameters("\n".join(sources))
-    if problems:
-        raise ValueError(f"{name}: {'; '.join(problems)}")
-    return parameters
+        raise ValueError(f"{name}: {error}") from None
 
 
 def parameter_table(name: str, parameters: Sequence[Parameter]) -> Table:

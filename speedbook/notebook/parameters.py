@@ -17,6 +17,7 @@ import io
 import math
 import re
 import tokenize
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +137,38 @@ def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
     if not statements:
         problems.append("holds no parameter")
     return tuple(found.values()), problems
+
+
+def parameters_cells(notebook: Mapping[str, Any]) -> list[Any]:
+    """Return the code cells tagged ``parameters``; the contract wants exactly one."""
+    return [
+        cell
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "code" and "parameters" in cell["metadata"].get("tags", [])
+    ]
+
+
+def notebook_parameters(notebook: Mapping[str, Any]) -> tuple[Parameter, ...]:
+    """Return the typed parameters of a notebook.
+
+    Parameters
+    ----------
+    notebook : mapping
+        As nbformat reads it, or as the JSON of its file is: help must come before nbformat could
+        be loaded.
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one parameters cell, or it breaks the contract.
+    """
+    cells = parameters_cells(notebook)
+    if len(cells) != 1:
+        raise ValueError(f"exactly one code cell must be tagged `parameters`; got {len(cells)}")
+    parameters, problems = read_parameters("".join(cells[0]["source"]))
+    if problems:
+        raise ValueError("; ".join(problems))
+    return parameters
 
 
 def _comments(source: str) -> dict[int, str]:

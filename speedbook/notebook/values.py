@@ -7,33 +7,22 @@ counts as the text that is written there.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from speedbook.notebook.parameters import Parameter, Scalar, Value
+from speedbook.text import nearest
 
 #: The settings of the long, unattended runs: notebook to parameter to value.
-PAPER = "notebooks/paper.yml"
+FULL = "notebooks/full.yml"
+#: What that file was called before.
+FORMER = "notebooks/paper.yml"
 #: What stands for a text without letters.
 NO_TEXT = "(empty)"
 #: What a command line or a file says of one parameter.
 Text = str | list[str]
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest ones, or all there are.
-
-    Examples
-    --------
-    >>> nearest("round", ["rounds", "seed"]), nearest("qqq", ["rounds", "seed"])
-    ('; nearest: rounds', '; there is rounds, seed')
-    """
-    names = list(known)
-    near = difflib.get_close_matches(name, names, n=3)
-    return f"; nearest: {', '.join(near)}" if near else f"; there is {', '.join(names) or 'none'}"
 
 
 def read_values(
@@ -202,8 +191,8 @@ def _text(place: str, value: Any) -> Text:
     raise ValueError(f"{place}: must be a value or a list of values")
 
 
-def paper_values(root: Path, notebook: str) -> dict[str, Text]:
-    """Return what ``notebooks/paper.yml`` sets for a notebook; nothing where it is not named.
+def full_values(root: Path, notebook: str) -> dict[str, Text]:
+    """Return what ``notebooks/full.yml`` sets for a notebook; nothing where it is not named.
 
     Parameters
     ----------
@@ -217,7 +206,9 @@ def paper_values(root: Path, notebook: str) -> dict[str, Text]:
     ValueError
         If the file is missing or of another form.
     """
-    entry = _mapping(root / PAPER).get(notebook, {})
+    if (root / FORMER).exists():
+        raise ValueError(f"{FORMER}: is now called {FULL}; please rename it")
+    entry = _mapping(root / FULL).get(notebook, {})
     if not isinstance(entry, dict):
-        raise ValueError(f"{PAPER}: {notebook}: must hold lines of the form name: value")
-    return {name: _text(f"{PAPER}: {notebook}: {name}", value) for name, value in entry.items()}
+        raise ValueError(f"{FULL}: {notebook}: must hold lines of the form name: value")
+    return {name: _text(f"{FULL}: {notebook}: {name}", value) for name, value in entry.items()}

@@ -24,9 +24,10 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from speedbook.notebook.files import RUN_TIME, claim_records, code_cells, notebook_parameters
-from speedbook.notebook.parameters import Parameter, Value
+from speedbook.notebook.files import RUN_TIME, claim_records, code_cells
+from speedbook.notebook.parameters import Parameter, Value, notebook_parameters
 from speedbook.notebook.values import as_argument
+from speedbook.text import counted, duration
 
 SEE, NEED = "*You will see*", "*You need*"
 FRONT = re.compile(rf"{re.escape(SEE)}\s+(.+?)\s+{re.escape(NEED)}\s+(.+)", re.S)
@@ -122,7 +123,7 @@ def card_anchor(claim: str) -> str:
 
 def _targets(cell: NotebookNode) -> list[NotebookNode]:
     """Return a target for each card that a cell shows, to stand before it."""
-    names = [card_anchor(entry["id"]) for entry, _ in claim_records(cell)]
+    names = [card_anchor(entry["id"]) for entry in claim_records(cell)]
     return [new_markdown_cell(f"({name})=", id=name) for name in names]  # type: ignore[no-untyped-call]
 
 
@@ -155,30 +156,6 @@ def time_text(notebook: NotebookNode) -> str:
     if (seconds := notebook.metadata.get(RUN_TIME)) is None:
         return f"{text}."
     return f"{text}; it ran in {duration(seconds)} for this book."
-
-
-def duration(seconds: float) -> str:
-    """Write a length of time with as many digits as a reader wants.
-
-    Examples
-    --------
-    >>> duration(0.4), duration(22.2), duration(150)
-    ('1 second', '22 seconds', '2.5 minutes')
-    """
-    if seconds >= 100:
-        return f"{seconds / 60:.1f} minutes"
-    return counted(max(1, round(seconds)), "second")
-
-
-def counted(number: int, thing: str) -> str:
-    """Write a number of things.
-
-    Examples
-    --------
-    >>> counted(1, "claim"), counted(2000, "claim")
-    ('1 claim', '2,000 claims')
-    """
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
 def reading_minutes(notebook: NotebookNode) -> int:

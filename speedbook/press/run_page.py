@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from html import escape
 from importlib.metadata import distribution
 from pathlib import Path
@@ -14,11 +15,23 @@ from typing import Any
 import yaml
 from nbformat import NotebookNode
 
+from speedbook.claims.ledger import read_ledger
+from speedbook.claims.registry import load_registry
 from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown
-from speedbook.press.front_matter import counted
-from speedbook.press.run_text import Claims, Render, output_renderer, prose_renderer
+from speedbook.press.run_text import (
+    Claims,
+    Render,
+    cited_works,
+    output_renderer,
+    prose_renderer,
+    with_titles,
+)
 from speedbook.run.execution import ANSI
+from speedbook.run.folder import Request
+from speedbook.run.folder import facts as run_facts
+from speedbook.run.manifest import Manifest
+from speedbook.text import counted
 
 STYLE = Path(__file__).with_name("run_page.css")
 MATHJAX = "sphinx-mathjax-offline", "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"
@@ -201,3 +214,29 @@ def _pre(text: str, kind: str) -> str:
     if len(text) > MOST:
         text = f"{text[:MOST]}\n… {len(text) - MOST:,} more characters are in the notebook."
     return f'<pre class="{kind}">{escape(text)}</pre>'
+
+
+def write_page(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
+    """Write the page of a run, with what the book's ledger says of other pages' claims."""
+    registry = load_registry(request.root)
+    titles = {claim.id: {"title": claim.title} for claim in registry.claims}
+    # What this notebook is to compute, and a run that failed has not, may not come from the book.
+    own = {claim.id for claim in registry.claims if claim.notebook == request.name}
+    rows = read_ledger(request.root)["claims"]
+    claims = titles | {name: row for name, row in rows.items() if name not in own}
+    records = manifest.results.records
+    claims |= {name: {**rows.get(name, {}), **record} for name, record in records.items()}
+    shown, place = deepcopy(executed), (request.root / request.name).parent
+    for cell in shown.cells:
+        if cell.cell_type == "markdown":
+            cell.source = with_titles(cell.source, place)
+    return page_html(
+        shown,
+        request.parameters,
+        request.values,
+        claims,
+        run_facts(request, manifest),
+        tex_macros(request.root),
+        cited_works(request.root),
+        manifest.failure,
+    )

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from speedbook.claims.registry import Claim
+from speedbook.claims.claim import Claim
 from speedbook.notebook.files import code, serialise, to_notebook
 from speedbook.paths import files_below, write_atomically
 

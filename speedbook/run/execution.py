@@ -22,8 +22,8 @@ from speedbook.notebook.files import KERNEL, cell_name, read_notebook
 
 #: Seconds that one cell may take, here and wherever else notebooks are run (nbval, Jupyter Book).
 CELL_TIMEOUT = 300
-#: The same with the setting `paper`, whose runs nobody waits for.
-PAPER_TIMEOUT = 3600
+#: The same with the setting `full`, whose runs nobody waits for.
+FULL_TIMEOUT = 3600
 START_TIMEOUT = 60
 #: Kernels that start side by side may race for a port; a start is repeated, a run never.
 START_ATTEMPTS = 3

@@ -11,30 +11,23 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from copy import deepcopy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from nbformat import NotebookNode
 
-from speedbook.claims.ledger import LEDGER
-from speedbook.claims.registry import Registry, load_registry
-from speedbook.commands.reporter import Reporter
 from speedbook.notebook.files import MESSAGE, normalise, read_notebook, serialise
 from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown
 from speedbook.paths import write_atomically
-from speedbook.press.front_matter import duration
-from speedbook.press.run_page import page_html, tex_macros
-from speedbook.press.run_text import cited_works, with_titles
 from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
 from speedbook.run.manifest import MANIFEST, Manifest, Setting, code_digest, read_environment
 from speedbook.run.provenance import digest
 from speedbook.run.results import Results, read_results, records_csv
+from speedbook.text import duration
 
 #: Where run folders are, below the top folder of the book.
 RUNS = "runs"
@@ -60,7 +53,7 @@ class Request:
         Those of the notebook.
     given : mapping
         Parameter to checked value, for those that are set.
-    setting : {"defaults", "paper"}
+    setting : {"defaults", "full"}
         What they were set on top of.
     timeout : int
         Seconds for each cell.
@@ -95,7 +88,17 @@ class RunFailed(Exception):
     """The notebook failed; the text says where and why, and where the partial notebook is."""
 
 
-def run(request: Request, out: Path, reporter: Reporter) -> tuple[Path, Manifest]:
+class RunInterrupted(Exception):
+    """Somebody stopped the run; the text says where the partial notebook is."""
+
+
+#: Writes the page of a run.
+WritePage = Callable[[Request, NotebookNode, Manifest], str]
+#: Shows a title and so many steps; what it gives says which step runs, and how far it is.
+Steps = Callable[[str, int], AbstractContextManager[Callable[[int, str], None]]]
+
+
+def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Path, Manifest]:
     """Run a notebook into a folder of its own.
 
     Parameters
@@ -104,8 +107,10 @@ def run(request: Request, out: Path, reporter: Reporter) -> tuple[Path, Manifest
         What to run.
     out : Path
         The folder for run folders; this one will be in a folder of the notebook's name.
-    reporter : Reporter
-        Whom to tell.
+    page : callable
+        Writes the page from request, executed notebook and manifest.
+    steps : callable
+        Shows how far the run is.
 
     Returns
     -------
@@ -118,17 +123,19 @@ def run(request: Request, out: Path, reporter: Reporter) -> tuple[Path, Manifest
     ------
     RunFailed
         If a cell fails.
+    RunInterrupted
+        If an interrupt left something to keep; with nothing to keep, it goes on to the caller.
     OSError
         If a file cannot be written.
     """
     started = datetime.now(UTC)
     # Kernels work in the folder of the notebook, and would take a relative path from there.
     parent = out.resolve() / request.stem
-    environment, registry = read_environment(request.root), load_registry(request.root)
+    environment = read_environment(request.root)
     with _working_folder(parent, _folder_name(request, started)) as work:
-        end = _execute(request, work.path, reporter)
+        end = _execute(request, work.path, steps)
         executed = _executed(work.path / f"{request.stem}.ipynb", end)
-        results, tables = read_results(executed, registry)
+        results, tables = read_results(executed)
         seed = request.values.get("seed")
         manifest = Manifest(
             notebook=request.name,
@@ -145,8 +152,8 @@ def run(request: Request, out: Path, reporter: Reporter) -> tuple[Path, Manifest
             results=results,
         )
         _write_results(work.path / "results", manifest.results, tables)
-        page = _page(request, executed, manifest, registry)
-        write_atomically(work.path / f"{request.stem}.html", page)
+        html = page(request, executed, manifest)
+        write_atomically(work.path / f"{request.stem}.html", html)
         write_atomically(work.path / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
         if end.failure:
             raise RunFailed(f"{request.name}: {end.failure}")
@@ -196,7 +203,7 @@ def _working_folder(parent: Path, name: str) -> Iterator[_WorkingFolder]:
         if isinstance(error, RunFailed) and kept:
             raise RunFailed(f"{error}\n    as far as it came: {kept}") from None
         if isinstance(error, KeyboardInterrupt) and kept:
-            raise KeyboardInterrupt(f"as far as it came: {kept}") from None
+            raise RunInterrupted(f"as far as it came: {kept}") from None
         raise
 
 
@@ -221,7 +228,7 @@ def _remove_hidden(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _execute(request: Request, folder: Path, reporter: Reporter) -> Finished:
+def _execute(request: Request, folder: Path, steps: Steps) -> Finished:
     progress, simulation = folder / PROGRESS, folder / SIMULATION
     job = Job(
         request.name,
@@ -236,7 +243,7 @@ def _execute(request: Request, folder: Path, reporter: Reporter) -> Finished:
     environment[PROGRESS_FILE] = str(simulation)
     # With values given, papermill puts in a cell that holds them.
     total = len(request.notebook.cells) + bool(request.given)
-    with reporter.steps(f"Running {request.name}", total) as at:
+    with steps(f"Running {request.name}", total) as at:
 
         def tick() -> None:
             if (step := _step(progress, simulation)) is not None:
@@ -283,30 +290,6 @@ def _write_results(folder: Path, results: Results, tables: Mapping[str, str]) ->
         write_atomically(folder / name, text)
 
 
-def _page(request: Request, executed: NotebookNode, manifest: Manifest, registry: Registry) -> str:
-    titles = {claim.id: {"title": claim.title} for claim in registry.claims}
-    # What this notebook is to compute, and a run that failed has not, may not come from the book.
-    own = {claim.id for claim in registry.claims if claim.notebook == request.name}
-    rows = committed_rows(request.root)
-    claims = titles | {name: row for name, row in rows.items() if name not in own}
-    records = manifest.results.records
-    claims |= {name: {**rows.get(name, {}), **record} for name, record in records.items()}
-    shown, place = deepcopy(executed), (request.root / request.name).parent
-    for cell in shown.cells:
-        if cell.cell_type == "markdown":
-            cell.source = with_titles(cell.source, place)
-    return page_html(
-        shown,
-        request.parameters,
-        request.values,
-        claims,
-        facts(request, manifest),
-        tex_macros(request.root),
-        cited_works(request.root),
-        manifest.failure,
-    )
-
-
 def facts(request: Request, manifest: Manifest) -> list[str]:
     """Say what is special about a run, a line each."""
     changed = ", ".join(f"{name} = {as_shown(value)}" for name, value in request.changed.items())
@@ -318,12 +301,3 @@ def facts(request: Request, manifest: Manifest) -> list[str]:
         f"{' with uncommitted changes' if environment.changed else ''}; "
         f"Python {environment.python} on {environment.machine['system']}.",
     ]
-
-
-def committed_rows(root: Path) -> dict[str, dict[str, Any]]:
-    """Return the rows of the committed ledger by claim; none where there is no ledger yet."""
-    path = root / LEDGER
-    if not path.is_file():
-        return {}
-    rows: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["claims"]
-    return rows

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nbformat import NotebookNode
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from speedbook.notebook.files import code
 from speedbook.run.cache import LOCK, evidence_sources
 from speedbook.run.provenance import data_digests, digest, git_state, installed_versions
 from speedbook.run.results import Results
 
-Setting = Literal["defaults", "paper"]
+Setting = Literal["defaults", "full"]
 MANIFEST = "manifest.json"
 #: Packages that changed are named up to this number; the rest is counted.
 NAMED = 8
@@ -108,8 +108,8 @@ class Manifest(_Part):
         Its path from the root of the book.
     code : str
         Digest of its code, as it is in the book.
-    setting : {"defaults", "paper"}
-        Whether ``notebooks/paper.yml`` was applied.
+    setting : {"defaults", "full"}
+        Whether ``notebooks/full.yml`` was applied.
     parameters : dict
         All of them, also those at their defaults.
     changed : tuple of str
@@ -139,6 +139,13 @@ class Manifest(_Part):
     failure: str
     environment: Environment
     results: Results
+
+    @field_validator("setting", mode="before")
+    @classmethod
+    def _former_name(cls, value: Any) -> Any:
+        if value == "paper":
+            raise ValueError("the setting `paper` is now called `full`: say that in the manifest")
+        return value
 
     def circumstances(self, other: Manifest) -> list[str]:
         """Say what differs around the other run, a sentence each."""

@@ -17,7 +17,6 @@ from typing import Any
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
-from speedbook.claims.registry import Registry
 from speedbook.notebook.files import code_cells
 
 #: How pandas marks the HTML of a data frame.
@@ -31,7 +30,7 @@ class Results(BaseModel):
     Attributes
     ----------
     records : dict
-        Each claim's record, and the verdict that its rule gives.
+        Each claim's record, the verdict among it.
     figures : dict
         The digest of each figure's plotted numbers, by the figure's name.
     tables : dict
@@ -71,15 +70,13 @@ def _difference(thing: str, before: str | None, now: str | None) -> str:
     return f"{thing}: shows other numbers"
 
 
-def read_results(notebook: NotebookNode, registry: Registry) -> tuple[Results, dict[str, str]]:
+def read_results(notebook: NotebookNode) -> tuple[Results, dict[str, str]]:
     """Read the results from the outputs of a notebook that ran, or of one that failed.
 
     Parameters
     ----------
     notebook : NotebookNode
         As executed.
-    registry : Registry
-        The claims and their rules.
 
     Returns
     -------
@@ -89,11 +86,7 @@ def read_results(notebook: NotebookNode, registry: Registry) -> tuple[Results, d
         The CSV of each table, by the name of its file.
     """
     marks = [output.metadata.get("speedbook", {}) for output in _displays(notebook)]
-    entries = [mark["claim"] for mark in marks if "claim" in mark]
-    records = {
-        entry["id"]: {**entry, "verdict": str(registry[entry["id"]].verdict(*entry["interval"]))}
-        for entry in entries
-    }
+    records = {mark["claim"]["id"]: mark["claim"] for mark in marks if "claim" in mark}
     figures = {m["figure"]["name"]: m["figure"]["digest"] for m in marks if "figure" in m}
     frames = [
         html

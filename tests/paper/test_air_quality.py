@@ -15,7 +15,8 @@ from paper import datasets
 from paper.datasets import files
 from paper.environments import air_quality as air
 from speedbook.claims.registry import load_registry
-from speedbook.notebook.files import notebook_parameters, read_notebook
+from speedbook.notebook.files import read_notebook
+from speedbook.notebook.parameters import notebook_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = air.load_moments()

@@ -13,6 +13,7 @@ from paper import exact
 from paper.environments import assumptions
 from paper.environments import printed as paper_environments
 from paper.environments.assumptions import ASSUMPTIONS, LAWS, STATEMENTS, Case, Finding
+from paper.plots.findings import plot_findings
 from speedlib import Environment, LinearBandit, high_dimensional_ball, unit_ball
 
 EVEN = {"bounded", "actions", "definite", "noise", "vectors", "symmetric", "oracle"}
@@ -204,7 +205,7 @@ def test_the_picture_has_a_sign_for_every_cell():
     table = {"one": assumptions.examine([Case(unit_ball(4))])}
     table["two"] = {key: Finding(None, "") for key in ASSUMPTIONS}
     fig, ax = plt.subplots()
-    assumptions.plot_findings(ax, table)
+    plot_findings(ax, table)
     signs = [text.get_text() for text in ax.texts]
     assert len(signs) == len(ax.patches) == 2 * len(ASSUMPTIONS)
     assert signs.count("?") == len(ASSUMPTIONS) + 3 and set(signs) == {"✓", "✗", "?"}

@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from paper.plots.ratios import (
-    plot_ratios,
-    ratio_table,
-    smallest_advantage,
-)
+from paper.advantage import smallest_advantage
+from paper.plots import plot_ratios, ratio_table
 from speedlib import OnPolicy, Oracle, mse_curve, unit_ball
 from speedlib.curves import MSECurves
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from speedbook.claims.registry import Claim
+from speedbook.claims.claim import Claim
 
 CLAIM = {
     "id": "prop-1",

@@ -10,7 +10,8 @@ import yaml
 from pydantic import ValidationError
 
 import speedbook
-from speedbook.claims.registry import load_registry, record
+from speedbook.claims.record import record
+from speedbook.claims.registry import load_registry
 from speedbook.claims.rules import Equal
 from speedbook.paths import find_root
 
@@ -109,6 +110,7 @@ def test_a_record_is_a_card_and_metadata(displays):
     ((data, entry),) = displays
     assert entry == {
         "id": "prop-1",
+        "verdict": "supported",
         "estimate": 1.0,
         "interval": [0.99, 1.0],
         "replications": 500,
@@ -159,7 +161,7 @@ def test_outside_a_notebook_the_card_is_printed(notebook_folder, capsys):
     ("arguments", "fault"),
     [
         (("prop1", 1), "no claim 'prop1'; nearest: prop-1"),
-        (("xyzzy", 1), "no claim 'xyzzy'$"),
+        (("xyzzy", 1), "no claim 'xyzzy'; there is prop-1, open"),
         (("open", 1), "claim 'open' is untestable and has no rule"),
         (("prop-1", float("nan")), "estimate: must be finite"),
         (("prop-1", 1, (0, float("inf"))), "interval: must be finite"),

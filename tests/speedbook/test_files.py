@@ -19,13 +19,12 @@ from speedbook.notebook.files import (
     cell_name,
     evidence,
     normalise,
-    notebook_parameters,
     read_notebook,
     serialise,
     with_outputs,
     write_notebook,
 )
-from speedbook.notebook.parameters import Parameter, read_parameters
+from speedbook.notebook.parameters import Parameter, notebook_parameters, read_parameters
 
 
 def one(source):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 
 import nbformat
 import pytest
 
-from speedbook.claims.cards import card_html, card_text, rounded
+from speedbook.claims.cards import card_html, card_text
 from speedbook.claims.ledger import LedgerError, derive_ledger, ledger_text, lookup, read_ledger
 from speedbook.claims.registry import Registry
-from speedbook.claims.rules import Verdict
+from speedbook.text import rounded
 
 from .a_claim import CLAIM, claim
 
@@ -36,19 +35,25 @@ def test_rounding(number, width, text):
 
 
 def entry(estimate=1.0, low=0.99, high=1.01, **more):
-    base = {"id": "prop-1", "replications": None, "seed": None, "details": {}}
+    base = {
+        "id": "prop-1",
+        "verdict": "supported",
+        "replications": None,
+        "seed": None,
+        "details": {},
+    }
     return {**base, "estimate": estimate, "interval": [low, high], **more}
 
 
 def test_a_card_has_no_colour_of_its_own_and_escapes_text():
-    card = card_html(claim(title="<b>"), entry(), Verdict.SUPPORTED)
+    card = card_html(claim(title="<b>"), entry())
     assert "style" not in card and "color" not in card
     assert "&lt;b&gt;" in card and "<b>" not in card
 
 
 def test_a_card_tells_constants_replications_and_seed():
     found = entry(replications=12345, seed=7)
-    text = card_text(claim(constants="uniform"), found, Verdict.SUPPORTED)
+    text = card_text(claim(constants="uniform"), found)
     for line in ("Constants: uniform", "Replications: 12,345", "Seed: 7"):
         assert line in text
 
@@ -56,14 +61,11 @@ def test_a_card_tells_constants_replications_and_seed():
 # Ledger
 
 
-def claim_page(*entries, registry=None):
-    registry = registry or Registry(claims=(claim(),))
+def claim_page(*entries):
     outputs = []
     for item in entries:
-        found = registry[item["id"]]
-        text = card_text(found, item, found.verdict(*item["interval"]))
-        data = {"text/plain": text}
         metadata = {"speedbook": {"claim": item}}
+        data = {"text/plain": card_text(claim(), item)}
         outputs.append(nbformat.v4.new_output("display_data", data, metadata=metadata))
     cell = nbformat.v4.new_code_cell("record()", outputs=outputs)
     return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A"), cell])
@@ -137,21 +139,34 @@ def test_what_does_not_fit_together_is_named():
 
 
 def test_a_record_of_a_claim_without_rule_is_named():
-    rules = Registry(claims=(claim(),))
     without = Registry(claims=(claim(kind="untestable", rule=None),))
-    (found,) = problems(without, {PAGE: claim_page(entry(), registry=rules)})
+    (found,) = problems(without, {PAGE: claim_page(entry())})
     assert found == f"{PAGE}: id: claim 'prop-1' is untestable and has no rule"
 
 
-def test_a_forged_or_outdated_card_is_named():
+def test_a_forged_or_outdated_verdict_is_named():
     page = claim_page(entry())
     stricter = claim(rule={"kind": "equal", "value": 1, "tolerance": 0.001})
-    stale = f"{PAGE}: the card of claim prop-1 is stale: by the registry it is inconclusive"
+    stale = (
+        f"{PAGE}: the record of claim prop-1 is stale: it says supported, and by the rule it is "
+        "inconclusive"
+    )
     assert stale in problems(Registry(claims=(stricter,)), {PAGE: page})
-    forged = copy.deepcopy(page)
-    text = forged.cells[1].outputs[0].data["text/plain"]
-    forged.cells[1].outputs[0].data["text/plain"] = text.replace("supported", "contradicted")
-    assert "is stale" in problems(Registry(claims=(claim(),)), {PAGE: forged})[0]
+    for forged in ("contradicted", "no verdict", None):
+        page.cells[1].outputs[0].metadata.speedbook.claim["verdict"] = forged
+        found = problems(Registry(claims=(claim(),)), {PAGE: page})
+        assert f"it says {forged}, and by the rule it is supported" in found[0]
+    del page.cells[1].outputs[0].metadata.speedbook.claim["verdict"]
+    assert "it says None" in problems(Registry(claims=(claim(),)), {PAGE: page})[0]
+
+
+def test_another_word_on_a_card_makes_nothing_stale():
+    page = claim_page(entry())
+    page.cells[1].outputs[0].data["text/plain"] = "The same in other words."
+    row = derive_ledger(Registry(claims=(claim(title="Another"),)), {PAGE: page})["claims"][
+        "prop-1"
+    ]
+    assert (row["title"], row["verdict"]) == ("Another", "supported")
 
 
 def test_rows_keep_the_order_of_the_registry(tmp_path):
@@ -159,11 +174,13 @@ def test_rows_keep_the_order_of_the_registry(tmp_path):
     registry = Registry(claims=tuple(claim(id=name) for name in names))
     texts = set()
     for order in itertools.permutations(names):
-        page = claim_page(*(entry(id=name) for name in order), registry=registry)
+        page = claim_page(*(entry(id=name) for name in order))
         texts.add(ledger_text(derive_ledger(registry, {PAGE: page})))
     (text,) = texts
-    (tmp_path / "ledger.json").write_text(text)
-    assert list(read_ledger(tmp_path / "ledger.json")) == names
+    assert read_ledger(tmp_path) == {"claims": {}}
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "ledger.json").write_text(text)
+    assert list(read_ledger(tmp_path)["claims"]) == names
     assert text.endswith("}\n")
 
 

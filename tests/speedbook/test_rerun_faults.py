@@ -286,7 +286,13 @@ def test_all_is_checked_before_anything_runs(book, monkeypatch):
     assert said == "speedbook: x: must be between 1 and 9; got 10\n"
     assert "nearest: x" in rerun("fig", "-p", "xx=1", code=2)
     assert "nearest: fig" in rerun("figs", code=2)
-    assert "paper.yml: No such file" in rerun("fig", "--paper", code=2)
+    assert "full.yml: No such file" in rerun("fig", "--full", code=2)
+    assert "--paper: is now called --full, and notebooks/paper.yml" in rerun("--paper", code=2)
+    book.write("notebooks/paper.yml", "x: 1\n")
+    said = rerun("fig", "--full", code=2)
+    assert said == (
+        "speedbook: notebooks/paper.yml: is now called notebooks/full.yml; please rename it\n"
+    )
     rerun("fig", "--cell-timeout", 0, code=2)
     assert not (book.root / "runs").exists()
 
@@ -325,12 +331,12 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
     import shlex
 
     import speedbook.commands.rerun
-    from speedbook.notebook.find import notebook_names, shelf_parameters
+    from speedbook.notebook.find import notebook_names, parameters_of
     from speedbook.press.front_matter import rerun_command
 
     asked = []
 
-    def no_run(request, out, reporter):
+    def no_run(request, *_):
         asked.append(request)
         raise speedbook.commands.rerun.RunFailed("not here")
 
@@ -338,7 +344,7 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
     monkeypatch.chdir(ROOT)
     names = notebook_names(ROOT)
     for name in names:
-        command = shlex.split(rerun_command(name, shelf_parameters(ROOT, name)))
+        command = shlex.split(rerun_command(name, parameters_of(ROOT, name)))
         assert command[:2] == [".venv/bin/speedbook", "rerun"]
         rerun(*command[2:], code=3)
     assert [request.name for request in asked] == names

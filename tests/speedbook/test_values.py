@@ -14,14 +14,14 @@ from typer.testing import CliRunner
 
 import speedbook.commands.rerun
 from speedbook.commands.app import app
-from speedbook.notebook.files import notebook_parameters, read_notebook
-from speedbook.notebook.find import find_notebook, notebook_names, shelf_parameters
-from speedbook.notebook.parameters import Parameter, read_parameters
+from speedbook.notebook.files import read_notebook
+from speedbook.notebook.find import find_notebook, notebook_names, parameters_of
+from speedbook.notebook.parameters import Parameter, notebook_parameters, read_parameters
 from speedbook.notebook.values import (
-    PAPER,
+    FULL,
     as_argument,
     as_shown,
-    paper_values,
+    full_values,
     read_assignments,
     read_file,
     read_values,
@@ -197,22 +197,22 @@ def test_a_file_of_another_form_is_refused(tmp_path, text, fault):
 
 
 def test_the_paper_setting_fits_the_notebooks():
-    entries = yaml.safe_load((ROOT / PAPER).read_text(encoding="utf-8"))
+    entries = yaml.safe_load((ROOT / FULL).read_text(encoding="utf-8"))
     assert set(entries) <= set(notebook_names(ROOT))
     for name in entries:
         parameters = notebook_parameters(read_notebook(ROOT / name))
-        values = read_values(parameters, paper_values(ROOT, name).items())
+        values = read_values(parameters, full_values(ROOT, name).items())
         assert values
         for parameter in parameters:
             assert values.get(parameter.name) != parameter.default
 
 
 def test_a_notebook_that_the_paper_setting_does_not_name_stays_as_it_is(tiny_book):
-    tiny_book.write(PAPER, "notebooks/a.ipynb:\n  x: 1\n")
-    assert paper_values(tiny_book.root, FIG) == {}
-    tiny_book.write(PAPER, f"{FIG}: 7\n")
+    tiny_book.write(FULL, "notebooks/a.ipynb:\n  x: 1\n")
+    assert full_values(tiny_book.root, FIG) == {}
+    tiny_book.write(FULL, f"{FIG}: 7\n")
     with pytest.raises(ValueError, match="must hold lines of the form name: value"):
-        paper_values(tiny_book.root, FIG)
+        full_values(tiny_book.root, FIG)
 
 
 # Names of notebooks
@@ -245,14 +245,14 @@ def test_an_unknown_notebook_gets_the_nearest_and_an_ambiguous_one_all(tiny_book
 def test_the_shelf_reads_the_parameters_that_the_press_reads():
     for name in notebook_names(ROOT):
         notebook = read_notebook(ROOT / name)
-        assert shelf_parameters(ROOT, name) == notebook_parameters(notebook)
+        assert parameters_of(ROOT, name) == notebook_parameters(notebook)
 
 
 def test_the_shelf_names_what_is_no_notebook(tiny_book):
     for text in ("{", "[]", '{"cells": [1]}', '{"cells": []}'):
         tiny_book.write(FIG, text)
         with pytest.raises(ValueError, match=FIG):
-            shelf_parameters(tiny_book.root, FIG)
+            parameters_of(tiny_book.root, FIG)
 
 
 # Any text at all
@@ -265,7 +265,7 @@ def asked(tmp_path_factory, make_tiny_book, tiny_notebook):
     book.notebook(FIG, tiny_notebook("print(n)", parameters=CELL))
     ran = []
 
-    def no_run(request, out, reporter):
+    def no_run(request, *_):
         ran.append(request)
         raise speedbook.commands.rerun.RunFailed("it would have run")
 
@@ -332,11 +332,11 @@ def test_no_manifest_brings_a_traceback(asked, content):
 
 def test_what_is_set_last_wins(asked):
     asked.book.write("p.yml", "n: 3\nshare: 0.25\n")
-    asked.book.write(PAPER, f"{FIG}:\n  n: 2\n  rule: ceil\n")
-    request = asked.ask("fig", "--paper", "--params", "p.yml", "-p", "share=1e-2").request
+    asked.book.write(FULL, f"{FIG}:\n  n: 2\n  rule: ceil\n")
+    request = asked.ask("fig", "--full", "--params", "p.yml", "-p", "share=1e-2").request
     values = request.values
     assert (values["n"], values["rule"], values["share"]) == (3, "ceil", 0.01)
-    assert (request.setting, request.timeout) == ("paper", 3600)
-    request = asked.ask("fig", "--paper", "--cell-timeout", "7").request
+    assert (request.setting, request.timeout) == ("full", 3600)
+    request = asked.ask("fig", "--full", "--cell-timeout", "7").request
     assert request.timeout == 7
     assert asked.ask("fig").request.timeout == 300

@@ -14,7 +14,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from speedbook.claims.cards import rounded_record
-from speedbook.claims.registry import REGISTRY, Claim
+from speedbook.claims.claim import Claim
+from speedbook.claims.registry import REGISTRY
 from speedbook.claims.relations import Relations
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.prose import loose_numbers

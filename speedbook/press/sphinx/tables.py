@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +12,12 @@ from sphinx.util.docutils import SphinxDirective
 
 from speedbook.claims.agreement import agreement_text
 from speedbook.claims.cards import rounded_record
-from speedbook.claims.ledger import LEDGER
+from speedbook.claims.ledger import LEDGER, read_ledger
 from speedbook.claims.rules import Verdict
-from speedbook.notebook.files import notebook_parameters, read_notebook
-from speedbook.press.front_matter import card_anchor, counted, duration
+from speedbook.notebook.files import read_notebook
+from speedbook.notebook.parameters import notebook_parameters
+from speedbook.press.front_matter import card_anchor
+from speedbook.text import counted, duration
 
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
@@ -28,10 +29,8 @@ Content = Sequence[nodes.Node]
 
 def page_ledger(env: BuildEnvironment) -> dict[str, Any]:
     """Read the ledger beside the pages, and have the page pressed again when it changes."""
-    path = Path(env.srcdir) / LEDGER
-    env.note_dependency(str(path))
-    ledger: dict[str, Any] = {"claims": {}}
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else ledger
+    env.note_dependency(str(Path(env.srcdir) / LEDGER))
+    return read_ledger(Path(env.srcdir))
 
 
 def anchor(claim: str) -> str:

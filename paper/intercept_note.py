@@ -1,80 +1,11 @@
-"""Whether a table asks for an intercept that a linear model through the origin does not have.
-
-Where it does, what the mean misses is taken for noise: variances that are too large, a value that
-is wrong, and a design that believes in both.
-"""
+"""What a page says of the intercept: whether the model has one, and whether the data ask for it."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: A constant that is so many standard errors away from zero is far from it.
-FAR = 3.0
-
-
-@dataclass(frozen=True)
-class Constant:
-    """The constant that least squares would add to a linear model.
-
-    Attributes
-    ----------
-    estimate : float
-        Its estimate, in units of the target.
-    standard_error : float
-        Its standard error, which holds whatever the variances are.
-    """
-
-    estimate: float
-    standard_error: float
-
-    @property
-    def wanted(self) -> bool:
-        """Whether it is far from zero, by `FAR` standard errors."""
-        return abs(self.estimate) > FAR * self.standard_error
-
-
-def constant_term(X: ArrayLike, y: ArrayLike) -> Constant | None:
-    r"""Estimate the constant :math:`c` of :math:`y = x^\top\theta + c + \varepsilon`.
-
-    By least squares, with the standard error HC3 of MacKinnon and White (1985, *Journal of
-    Econometrics* 29), :math:`\bigl[\sum_i (p_i e_i / (1 - h_i))^2\bigr]^{1/2}`, where :math:`p` is
-    the row of the pseudo-inverse that gives the constant, :math:`e` the residuals and :math:`h` the
-    leverages. It is compared with zero instead of the mean residual of the fit without a constant,
-    which is small, too, where the features nearly hold one.
-
-    Parameters
-    ----------
-    X : array, shape (N, d)
-        Features as the model takes them.
-    y : array, shape (N,)
-        The target.
-
-    Returns
-    -------
-    Constant or None
-        None if the features hold a constant already, or the rows are too few to tell.
-
-    Examples
-    --------
-    >>> constant = constant_term([[-1], [0], [1], [2]], [9, 11, 11, 13])
-    >>> round(constant.estimate, 1), constant.wanted
-    (10.4, True)
-    """
-    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-    scaled = X / np.sqrt(np.mean(X**2, axis=0))
-    design = np.column_stack([scaled, np.ones(len(X))])
-    rank = np.linalg.matrix_rank(design)
-    if rank == np.linalg.matrix_rank(scaled) or rank >= len(X):
-        return None
-    inverse = np.linalg.pinv(design)
-    estimates = inverse @ y
-    leverage = np.einsum("nd,dn->n", design, inverse)
-    # A row of leverage 1 is met exactly and says nothing of the noise.
-    left = (y - design @ estimates) / np.maximum(1 - leverage, 1e-6)
-    return Constant(float(estimates[-1]), float(np.linalg.norm(inverse[-1] * left)))
+from speedlib.intercept import FAR, constant_term
 
 
 def intercept_note(
