@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from speedbook.paths import files_below, mirror, write_atomically
-from speedbook.run.cache import press_key
+from speedbook.press.keys import press_key
 from speedbook.run.execution import ANSI
 
 #: Besides the pages, a page may include these files from the top folder.

@@ -46,17 +46,15 @@ KEPT_RUNS = 5
 def shared_key(root: Path) -> str:
     """Return the digest of what all notebooks of a book depend on."""
     data = files_below(root / "data", "data/")
-    return files_key({**_library_sources(root), **evidence_sources(root), **data})
+    return files_key({**library_sources(root), **evidence_sources(root), **data})
 
 
 def evidence_sources(root: Path) -> dict[str, Path]:
     """Return the files of our own that results depend on: code, and the stored benchmarks."""
-    evidence = {
-        name: path for name, path in _package_sources().items() if name.split("/")[1] not in PRESS
-    }
-    paper = _sources(PACKAGE.with_name("paper"), "paper/")
+    press = tuple(f"speedbook/{folder}/" for folder in PRESS)
+    evidence = {n: path for n, path in package_sources().items() if not n.startswith(press)}
     stored = files_below(root / "benchmarks" / "results", "benchmarks/results/")
-    return {**_sources(root / "speedlib", "speedlib/"), **paper, **evidence, **stored}
+    return {**_sources(root / "speedlib", "speedlib/"), **evidence, **stored}
 
 
 def page_key(root: Path, name: str, shared: str) -> str:
@@ -77,33 +75,22 @@ def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str
     return _digest([shared, *entries, *code(notebook)])
 
 
-def press_key(root: Path, staged: Path) -> str:
-    """Return the digest of what the pages depend on: the API page reads our sources."""
-    return files_key({**files_below(staged), **_library_sources(root), **_package_sources()})
-
-
-def appearance_key(book: Path) -> str:
-    """Return the digest of what all pages depend on and Sphinx knows nothing of.
-
-    That is our code and, since pages name them with their checksums, styles and scripts.
-    """
-    return files_key({**files_below(book / "book" / "_static"), **_package_sources()})
-
-
 def files_key(files: Mapping[str, Path]) -> str:
     """Return a digest of files, their names and the version of Python."""
     digests = (f"{name} {_sha256(path.read_bytes())}" for name, path in sorted(files.items()))
     return _digest([platform.python_version(), *digests])
 
 
-def _library_sources(root: Path) -> dict[str, Path]:
+def library_sources(root: Path) -> dict[str, Path]:
     """Return the files of ``speedlib`` and the lock, which says what else is installed."""
     lock = root / LOCK
     return _sources(root / "speedlib", "speedlib/") | ({LOCK: lock} if lock.is_file() else {})
 
 
-def _package_sources() -> dict[str, Path]:
-    return _sources(PACKAGE, "speedbook/")
+def package_sources() -> dict[str, Path]:
+    """Return the files of ``speedbook`` and ``paper``, which may stand beside another book."""
+    rooms = [_sources(PACKAGE.with_name(room), f"{room}/") for room in ("speedbook", "paper")]
+    return {name: path for files in rooms for name, path in files.items()}
 
 
 def _sources(folder: Path, prefix: str) -> dict[str, Path]:

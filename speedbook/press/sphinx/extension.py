@@ -37,6 +37,7 @@ from speedbook.claims.registry import REGISTRY, load_registry
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import to_notebook
 from speedbook.press.front_matter import as_page
+from speedbook.press.keys import appearance_key
 from speedbook.press.sphinx.claim_map import (
     ClaimFoundations,
     ClaimMap,
@@ -53,7 +54,6 @@ from speedbook.press.sphinx.tables import (
     page_ledger,
     verdict_text,
 )
-from speedbook.run.cache import appearance_key
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
