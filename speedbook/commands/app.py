@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+
+if TYPE_CHECKING:
+    from speedbook.commands.reporter import Reporter
 
 #: Documented in the help text of the program.
 MOVED, USAGE, FAILED, INTERRUPTED = 1, 2, 3, 130
@@ -170,9 +174,8 @@ def verify(
 def data_list() -> None:
     """Say what the data sets are, under which terms, and where their files are."""
     from paper.datasets.command import list_datasets
-    from speedbook.commands.reporter import Reporter
 
-    raise typer.Exit(list_datasets(Reporter()))
+    _end_data(lambda reporter: reporter.say(list_datasets()))
 
 
 @data.command("fetch")
@@ -184,17 +187,16 @@ def data_fetch(
 ) -> None:
     """Show the terms of a data set and, if you agree, fetch it into your cache."""
     from paper.datasets.command import fetch_dataset
-    from speedbook.commands.reporter import Reporter
 
     def ask() -> bool:
-        return agree or (sys.stdin.isatty() and typer.confirm("Do you agree to these terms?"))
+        if not agree and not sys.stdin.isatty():
+            raise ValueError(
+                "nothing was fetched, as there is no terminal to ask on whether you agree to the "
+                "terms; if you do, say --agree"
+            )
+        return agree or typer.confirm("Do you agree to these terms?")
 
-    try:
-        code = fetch_dataset(name, ask, Reporter())
-    except (KeyboardInterrupt, typer.Abort):
-        print("Interrupted: nothing was fetched.", file=sys.stderr)
-        code = INTERRUPTED
-    raise typer.Exit(code)
+    _end_data(lambda reporter: fetch_dataset(name, ask, reporter.say))
 
 
 @data.command("check")
@@ -205,9 +207,25 @@ def data_check(
 ) -> None:
     """Compare the files of the data sets with their SHA-256."""
     from paper.datasets.command import check_datasets
+
+    _end_data(lambda reporter: check_datasets(names or (), reporter.say, reporter.fail))
+
+
+def _end_data(act: Callable[[Reporter], bool | None]) -> NoReturn:
+    """End the program by how a `data` command ends; one that returns False found a difference."""
+    from paper.datasets import DatasetError
     from speedbook.commands.reporter import Reporter
 
-    raise typer.Exit(check_datasets(names or (), Reporter()))
+    reporter = Reporter()
+    try:
+        code = MOVED if act(reporter) is False else 0
+    except (ValueError, DatasetError) as error:
+        reporter.fail(f"speedbook: {error}")
+        code = USAGE if isinstance(error, ValueError) else FAILED
+    except (KeyboardInterrupt, typer.Abort):
+        print("Interrupted: nothing was fetched.", file=sys.stderr)
+        code = INTERRUPTED
+    raise typer.Exit(code)
 
 
 def _parameter_help(notebook: str) -> int:

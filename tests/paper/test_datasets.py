@@ -35,6 +35,12 @@ def no_embedded_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "DATA_FOLDER", tmp_path / "no data")
 
 
+def test_messages_call_the_program_as_the_readme_does() -> None:
+    remedy = datasets.info("air-quality").remedy
+    assert remedy.endswith("speedbook data fetch air-quality")
+    assert remedy.split()[0] in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_red_wine_has_the_documented_columns() -> None:
     wine = datasets.load("red-wine")
     assert list(wine.columns) == list(datasets.info("red-wine").columns)

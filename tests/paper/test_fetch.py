@@ -13,15 +13,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pooch
 import pytest
 from typer.testing import CliRunner
 
 from paper import datasets
-from paper.datasets import command as data
 from paper.datasets import download as fetching
 from paper.datasets import files
+from paper.datasets.command import fetch_dataset
+from paper.datasets.dataset import PROGRAM
 from speedbook.commands.app import app
 
 LINES = b"1::1193::5::978300760\n2::661::3::978302109\n"
@@ -267,26 +269,39 @@ def run(*arguments: str, answer: str | None = None) -> tuple[int, str, str]:
 
 @pytest.mark.usefixtures("catalogue")
 def test_terms_come_before_anything_is_fetched(server: Server, cache: Path) -> None:
-    code, told, complaint = run("fetch", "movielens-1m")
+    code, told, complaint = run("fetch", "movielens-1m", answer="y\n")
     assert code == 2
     assert "may not redistribute the data" in told
-    assert "not agreed" in complaint
+    assert "no terminal" in complaint and "--agree" in complaint
     assert server.requests == 0
     assert nothing_is_left(cache)
 
 
-@pytest.mark.parametrize(("answer", "code"), [(True, 0), (False, 2)])
 @pytest.mark.usefixtures("catalogue")
-def test_the_answer_to_the_terms_decides(answer: bool, code: int, cache: Path) -> None:
-    from speedbook.commands.reporter import Reporter
+def test_the_answer_to_the_terms_decides(cache: Path) -> None:
+    told: list[str] = []
+    with pytest.raises(ValueError, match="terms were not agreed to"):
+        fetch_dataset("movielens-1m", lambda: False, told.append)
+    assert nothing_is_left(cache)
+    fetch_dataset("movielens-1m", lambda: True, told.append)
+    assert (cache / "ratings.dat").exists()
+    assert str(cache / "ratings.dat") in told[-1]
 
-    assert data.fetch_dataset("movielens-1m", lambda: answer, Reporter(quiet=True)) == code
-    assert (cache / "ratings.dat").exists() == answer
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 2), ("", 130)])
+@pytest.mark.usefixtures("catalogue")
+def test_who_sits_at_a_terminal_is_asked(
+    answer: str, code: int, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr("speedbook.commands.app.sys", SimpleNamespace(stdin=stdin, stderr=None))
+    assert run("fetch", "movielens-1m", answer=answer)[0] == code
+    assert (cache / "ratings.dat").exists() == (code == 0)
 
 
 @pytest.mark.usefixtures("catalogue")
 def test_fetch_list_and_check_agree(cache: Path) -> None:
-    assert "not here; to get it: speedbook data fetch movielens-1m" in run("list")[1]
+    assert f"not here; to get it: {PROGRAM} data fetch movielens-1m" in run("list")[1]
     code, told, _ = run("check")
     assert code == 0
     assert told.count("is as it should be") == 2
