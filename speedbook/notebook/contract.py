@@ -183,7 +183,8 @@ def _output_faults(output: NotebookNode, root: str | None) -> list[str]:
         return [f"raised {output.ename}: {output.evalue}"]
     faults = []
     if output.output_type == "stream" and output.name == "stderr":
-        faults.append(f"wrote to stderr: {_first_line(output.text)}")
+        first, _, _ = output.text.strip().partition("\n")
+        faults.append(f"wrote to stderr: {first[:200]}")
     data = output.get("data", {})
     faults += [f"shows {mime}: committed figures are PNG" for mime in VECTOR if mime in data]
     if "image/png" in data and (size := len(png_bytes(data["image/png"]))) > MAX_PNG_BYTES:
@@ -197,8 +198,3 @@ def _output_faults(output: NotebookNode, root: str | None) -> list[str]:
     elif root and root in text:
         faults.append(f"names a local path: {root}")
     return faults
-
-
-def _first_line(text: str) -> str:
-    lines = text.strip().splitlines() or [""]
-    return lines[0][:200]
