@@ -8,7 +8,6 @@ this order. Nothing is downloaded but by ``fetch(info("air-quality"))``, or on t
 
 from __future__ import annotations
 
-import difflib
 import os
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from paper.datasets.download import fetch
 from paper.datasets.files import DatasetError, locate, read_checked
 from paper.datasets.movielens import LATEST_SMALL, MOVIELENS_1M
 from paper.datasets.red_wine import RED_WINE
+from speedbook.text import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,10 +55,8 @@ def info(name: str) -> Dataset:
     try:
         return _CATALOGUE[name]
     except KeyError:
-        known = ", ".join(map(repr, _CATALOGUE))
-        near = difflib.get_close_matches(name, _CATALOGUE, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"name: must be one of {known}; got {name!r}{hint}") from None
+        hint = nearest(name, _CATALOGUE)
+        raise ValueError(f"name: no data set is called {name!r}{hint}") from None
 
 
 def load(name: str, path: str | os.PathLike[str] | None = None) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from paper.datasets.dataset import Dataset, Download
+from paper.datasets.dataset import PROGRAM, Dataset, Download
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,7 @@ AIR_QUALITY = Dataset(
     licence="CC BY 4.0, beside an older sentence: research only",
     source="https://doi.org/10.24432/C59K5F",
     citation="De Vito, Massera, Piga, Martinotto and Di Francia (2008)",
-    remedy="speedbook data fetch air-quality",
+    remedy=f"{PROGRAM} data fetch air-quality",
     parse=parse,
     download=Download(
         url="https://archive.ics.uci.edu/static/public/360/air+quality.zip",

@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from paper.datasets import Dataset, DatasetError, catalogue, fetch, info
+from paper.datasets.dataset import PROGRAM
 from paper.datasets.files import DATA_FOLDER, find, read_checked
-from speedbook.commands.reporter import Reporter
 
-#: Exit codes, as the help text of the program explains them.
-WELL, DIFFERS, USAGE, FAILED = 0, 1, 2, 3
-
-
-def list_datasets(reporter: Reporter) -> int:
-    """Say of each data set what it is, under which terms, and where."""
-    try:
-        for dataset in catalogue():
-            where = _where(dataset)
-            reporter.say(f"{dataset.name}: {dataset.title}")
-            reporter.say(f"  cite:   {dataset.citation}, {dataset.source}")
-            reporter.say(f"  terms:  {dataset.licence}")
-            reporter.say(f"  file:   {dataset.file}")
-            reporter.say(f"  where:  {where}")
-    except DatasetError as error:
-        reporter.fail(f"speedbook: {error}")
-        return FAILED
-    return WELL
+#: Takes what is told.
+Tell = Callable[[str], object]
 
 
-def fetch_dataset(name: str, agree: Callable[[], bool], reporter: Reporter) -> int:
+def list_datasets() -> str:
+    """Return what each data set is, under which terms, and where.
+
+    Raises
+    ------
+    DatasetError
+        If the folder that the environment names is none; so do the other functions here.
+    """
+    return "\n".join(
+        f"{dataset.name}: {dataset.title}"
+        f"\n  cite:   {dataset.citation}, {dataset.source}"
+        f"\n  terms:  {dataset.licence}"
+        f"\n  file:   {dataset.file}"
+        f"\n  where:  {_where(dataset)}"
+        for dataset in catalogue()
+    )
+
+
+def fetch_dataset(name: str, agree: Callable[[], bool], say: Tell) -> None:
     """Fetch a data set once its terms are agreed to.
 
     Parameters
@@ -37,64 +39,63 @@ def fetch_dataset(name: str, agree: Callable[[], bool], reporter: Reporter) -> i
         Its short name.
     agree : callable
         Asks the user, after the terms were shown.
-    reporter : Reporter
+    say : callable
+        Takes what is told.
+
+    Raises
+    ------
+    ValueError
+        If there is no such data set, or its terms are not agreed to.
+    DatasetError
+        If it cannot be fetched, or its file is at hand and not the expected one.
     """
-    try:
-        dataset = info(name)
-    except ValueError as error:
-        reporter.fail(f"speedbook: {error}")
-        return USAGE
+    dataset = info(name)
     if dataset.download is None:
-        reporter.say(f"{name} is in data/ already; `speedbook data check {name}` checks it.")
-        return WELL
-    try:
-        if find(dataset) is None:
-            reporter.say(
-                f"{dataset.title}, from {dataset.download.url}\n\n{dataset.download.terms}"
-            )
-            if not agree():
-                reporter.fail(
-                    "speedbook: nothing was fetched, as the terms were not agreed to; where nobody "
-                    "can be asked, say --agree"
-                )
-                return USAGE
-            reporter.say(f"Fetching {dataset.title} ...")
-        path = fetch(dataset)
-    except DatasetError as error:
-        reporter.fail(f"speedbook: {error}")
-        return FAILED
-    reporter.say(f"{name} is ready: {path}")
-    return WELL
+        say(f"{name} is in data/ already; `{PROGRAM} data check {name}` checks it.")
+        return
+    if find(dataset) is None:
+        say(f"{dataset.title}, from {dataset.download.url}\n\n{dataset.download.terms}")
+        if not agree():
+            raise ValueError("nothing was fetched, as the terms were not agreed to")
+        say(f"Fetching {dataset.title} ...")
+    say(f"{name} is ready: {fetch(dataset)}")
 
 
-def check_datasets(names: Sequence[str], reporter: Reporter) -> int:
-    """Compare files with their SHA-256: all that are at hand, or those named, which must be."""
-    try:
-        datasets = [info(name) for name in names] or list(catalogue())
-    except ValueError as error:
-        reporter.fail(f"speedbook: {error}")
-        return USAGE
-    try:
-        good = [_check(dataset, dataset.name in names, reporter) for dataset in datasets]
-    except DatasetError as error:
-        reporter.fail(f"speedbook: {error}")
-        return FAILED
-    return WELL if all(good) else DIFFERS
+def check_datasets(names: Sequence[str], say: Tell, fail: Tell) -> bool:
+    """Compare files with their SHA-256: all that are at hand, or those named, which must be.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Short names; none for all data sets.
+    say, fail : callable
+        Take what is told of files that are as they should be, and of others.
+
+    Returns
+    -------
+    bool
+        Whether all files are as they should be.
+
+    Raises
+    ------
+    ValueError
+        If there is no such data set.
+    """
+    datasets = [info(name) for name in names] or catalogue()
+    return all([_check(dataset, dataset.name in names, say, fail) for dataset in datasets])
 
 
-def _check(dataset: Dataset, named: bool, reporter: Reporter) -> bool:
-    path = find(dataset)
-    if path is None:
+def _check(dataset: Dataset, named: bool, say: Tell, fail: Tell) -> bool:
+    if (path := find(dataset)) is None:
         optional = dataset.download is not None and not named
-        tell = reporter.say if optional else reporter.fail
-        tell(f"{dataset.name}: {dataset.file} is not here; to get it: {dataset.remedy}")
+        (say if optional else fail)(f"{dataset.name}: {_where(dataset)}")
         return optional
     try:
         read_checked(dataset, path)
     except DatasetError as error:
-        reporter.fail(f"{dataset.name}: {error}")
+        fail(f"{dataset.name}: {error}")
         return False
-    reporter.say(f"{dataset.name}: {path} is as it should be")
+    say(f"{dataset.name}: {path} is as it should be")
     return True
 
 

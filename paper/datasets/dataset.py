@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: The program, as README calls it.
+PROGRAM = r".venv\Scripts\speedbook" if os.name == "nt" else ".venv/bin/speedbook"
 
 
 @dataclass(frozen=True)

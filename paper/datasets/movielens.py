@@ -6,7 +6,7 @@ import bz2
 import io
 from typing import TYPE_CHECKING
 
-from paper.datasets.dataset import Dataset, Download
+from paper.datasets.dataset import PROGRAM, Dataset, Download
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,7 @@ MOVIELENS_1M = Dataset(
     licence="GroupLens: research, not commercial; not to be passed on",
     source="https://grouplens.org/datasets/movielens/1m/",
     citation="Harper and Konstan (2015)",
-    remedy="speedbook data fetch movielens-1m",
+    remedy=f"{PROGRAM} data fetch movielens-1m",
     parse=parse_1m,
     download=Download(
         url="https://files.grouplens.org/datasets/movielens/ml-1m.zip",

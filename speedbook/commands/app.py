@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from speedbook.commands.exit_codes import ExitCode, before_the_work, end_with
+from speedbook.commands.exit_codes import (
+    CommandError,
+    ExitCode,
+    before_the_work,
+    end_with,
+    failure,
+)
 
-INTERRUPTED = ExitCode.INTERRUPTED
+if TYPE_CHECKING:
+    from speedbook.commands.reporter import Reporter
 
 # Plain help: to colour it takes longer than to say it.
 app = typer.Typer(
@@ -164,9 +172,8 @@ def verify(
 def data_list() -> None:
     """Say what the data sets are, under which terms, and where their files are."""
     from paper.datasets.command import list_datasets
-    from speedbook.commands.reporter import Reporter
 
-    raise typer.Exit(list_datasets(Reporter()))
+    raise _data(lambda reporter: reporter.say(list_datasets()))
 
 
 @data.command("fetch")
@@ -178,17 +185,16 @@ def data_fetch(
 ) -> None:
     """Show the terms of a data set and, if you agree, fetch it into your cache."""
     from paper.datasets.command import fetch_dataset
-    from speedbook.commands.reporter import Reporter
 
     def ask() -> bool:
-        return agree or (sys.stdin.isatty() and typer.confirm("Do you agree to these terms?"))
+        if not agree and not sys.stdin.isatty():
+            raise ValueError(
+                "nothing was fetched, as there is no terminal to ask on whether you agree to the "
+                "terms; if you do, say --agree"
+            )
+        return agree or typer.confirm("Do you agree to these terms?")
 
-    try:
-        code = fetch_dataset(name, ask, Reporter())
-    except (KeyboardInterrupt, typer.Abort):
-        print("Interrupted: nothing was fetched.", file=sys.stderr)
-        code = INTERRUPTED
-    raise typer.Exit(code)
+    raise _data(lambda reporter: fetch_dataset(name, ask, reporter.say))
 
 
 @data.command("check")
@@ -199,9 +205,25 @@ def data_check(
 ) -> None:
     """Compare the files of the data sets with their SHA-256."""
     from paper.datasets.command import check_datasets
-    from speedbook.commands.reporter import Reporter
 
-    raise typer.Exit(check_datasets(names or (), Reporter()))
+    raise _data(lambda reporter: check_datasets(names or (), reporter.say, reporter.fail))
+
+
+def _data(act: Callable[[Reporter], bool | None]) -> typer.Exit:
+    """Return how a `data` command ends; one that returns False found a difference."""
+
+    def command() -> ExitCode:
+        from paper.datasets import DatasetError
+        from speedbook.commands.reporter import Reporter
+
+        try:
+            return ExitCode.DIFFERS if act(Reporter()) is False else ExitCode.WELL
+        except ValueError as error:
+            raise CommandError(ExitCode.USAGE, str(error)) from None
+        except DatasetError as error:
+            raise failure(error) from None
+
+    return end_with(command, "nothing was fetched")
 
 
 def _parameter_help(notebook: str) -> typer.Exit:

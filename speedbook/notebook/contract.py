@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import dis
 import json
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from types import CodeType
 
 import nbformat
 from nbformat import NotebookNode
@@ -16,7 +20,6 @@ from speedbook.notebook.files import (
     png_bytes,
 )
 from speedbook.notebook.parameters import notebook_parameters, parameters_cells, read_parameters
-from speedbook.notebook.usage import unread
 
 #: As `speedbook.figures.MAX_PNG_BYTES`; to ask there would load matplotlib.
 MAX_PNG_BYTES = 150_000
@@ -25,6 +28,12 @@ LARGEST_SEED = 2**32 - 1
 #: Vector formats are compared to the letter by nbval, and differ between machines.
 VECTOR = ("image/svg+xml", "application/pdf")
 LOCAL_PATH = re.compile(r"(?:/home/|/Users/|/root/|/tmp/|/var/folders/|[A-Za-z]:\\Users\\)[\w.-]*")
+
+#: Statements that bind their names whenever they run, of which nothing inside is optional.
+BINDING = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
+#: How the interpreter reads a name that is not a function's own.
+READS = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
+AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def source_problems(notebook: NotebookNode) -> list[str]:
@@ -83,6 +92,52 @@ def usage_problems(notebook: NotebookNode) -> list[str]:
     ]
 
 
+def unread(names: Sequence[str], sources: Iterable[str]) -> list[str]:
+    """Return those of the parameters that no code reads as the cell of parameters left them.
+
+    Statements, compiled and never run, count in their order: one that both reads a name and binds
+    it, reads it. Code that is not plain Python, such as IPython's magics, reads every word in it.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The parameters.
+    sources : iterable of str
+        The code of the cells that follow, in order.
+
+    Examples
+    --------
+    >>> unread(["n", "seed", "d"], ["rng = make(seed)", "d = 3", "[n for n in range(d)]"])
+    ['n', 'd']
+    """
+    pending, read = set(names), set[str]()
+    for source in sources:
+        try:
+            parts = [ast.Module([statement], []) for statement in ast.parse(source).body]
+            codes = [compile(part, "", "exec", AWAIT, dont_inherit=True) for part in parts]
+        except (SyntaxError, ValueError):
+            read |= pending.intersection(re.findall(r"\w+", source))
+            continue
+        for part, code in zip(parts, codes, strict=True):
+            steps = list(_instructions(code))
+            read |= {name for kind, name in steps if kind in READS} & pending
+            if isinstance(part.body[0], BINDING):
+                pending -= {name for kind, name in steps if kind == "STORE_NAME"}
+    return [name for name in names if name not in read]
+
+
+def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Yield what each instruction of some code does, and to what name; functions included.
+
+    The module `symtable` would not do: from Python 3.12 on it takes a comprehension's own names for
+    those of the code around.
+    """
+    yield from ((each.opname, each.argval) for each in dis.get_instructions(code))
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _instructions(inner)
+
+
 def seed_problems(notebook: NotebookNode) -> list[str]:
     """Say what keeps the seed of a claim's notebook from being replaced by any other."""
     seed = next((p for p in notebook_parameters(notebook) if p.name == "seed"), None)
@@ -126,7 +181,8 @@ def _output_faults(output: NotebookNode, root: str | None) -> list[str]:
         return [f"raised {output.ename}: {output.evalue}"]
     faults = []
     if output.output_type == "stream" and output.name == "stderr":
-        faults.append(f"wrote to stderr: {_first_line(output.text)}")
+        first, _, _ = output.text.strip().partition("\n")
+        faults.append(f"wrote to stderr: {first[:200]}")
     data = output.get("data", {})
     faults += [f"shows {mime}: committed figures are PNG" for mime in VECTOR if mime in data]
     if "image/png" in data and (size := len(png_bytes(data["image/png"]))) > MAX_PNG_BYTES:
@@ -140,8 +196,3 @@ def _output_faults(output: NotebookNode, root: str | None) -> list[str]:
     elif root and root in text:
         faults.append(f"names a local path: {root}")
     return faults
-
-
-def _first_line(text: str) -> str:
-    lines = text.strip().splitlines() or [""]
-    return lines[0][:200]

@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from speedbook.claims.claim import Claim
 from speedbook.notebook.files import code, serialise, to_notebook
 from speedbook.paths import files_below, write_atomically
+from speedbook.run.provenance import file_sha256
 
 PACKAGE = Path(__file__).parents[1]
 LOCK = "requirements.txt"
@@ -77,7 +78,7 @@ def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str
 
 def files_key(files: Mapping[str, Path]) -> str:
     """Return a digest of files, their names and the version of Python."""
-    digests = (f"{name} {_sha256(path.read_bytes())}" for name, path in sorted(files.items()))
+    digests = (f"{name} {file_sha256(path)}" for name, path in sorted(files.items()))
     return _digest([platform.python_version(), *digests])
 
 
@@ -98,12 +99,8 @@ def _sources(folder: Path, prefix: str) -> dict[str, Path]:
     return {name: path for name, path in files.items() if path.suffix == ".py"}
 
 
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
 def _digest(parts: Iterable[str]) -> str:
-    return _sha256(json.dumps(list(parts)).encode())
+    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from collections.abc import Mapping
@@ -14,7 +13,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from speedbook.notebook.files import code
 from speedbook.run.cache import LOCK, evidence_sources
-from speedbook.run.provenance import data_digests, digest, git_state, installed_versions
+from speedbook.run.provenance import (
+    data_digests,
+    digest,
+    file_sha256,
+    git_state,
+    installed_versions,
+)
 from speedbook.run.results import Results
 
 Setting = Literal["defaults", "full"]
@@ -162,8 +167,8 @@ def read_environment(root: Path) -> Environment:
     lock = root / LOCK
     return Environment(
         **git_state(root),
-        sources=digest({name: _sha256(path) for name, path in evidence_sources(root).items()}),
-        lock=_sha256(lock) if lock.is_file() else None,
+        sources=digest({name: file_sha256(path) for name, path in evidence_sources(root).items()}),
+        lock=file_sha256(lock) if lock.is_file() else None,
         python=platform.python_version(),
         packages=dict(sorted(installed_versions().items())),
         data=data_digests(root),
@@ -174,10 +179,6 @@ def read_environment(root: Path) -> Environment:
             "cores": os.cpu_count(),
         },
     )
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def code_digest(notebook: NotebookNode) -> str:

@@ -80,10 +80,12 @@ def installed_versions() -> dict[str, str]:
 
 def data_digests(root: Path) -> dict[str, str]:
     """Return the SHA-256 of every file of the data folder, by its path from the root."""
-    return {
-        name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for name, path in files_below(root / "data", "data/").items()
-    }
+    return {name: file_sha256(path) for name, path in files_below(root / "data", "data/").items()}
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def digest(parts: Mapping[str, str]) -> str:

@@ -10,10 +10,10 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterator
-from html.parser import HTMLParser
-from itertools import zip_longest
+from itertools import count, product
 from typing import Any
 
+from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
@@ -121,6 +121,8 @@ def _csv(rows: Any) -> str:
 def table_csv(html: str) -> str:
     """Return a table of HTML as CSV; heads of several rows are joined.
 
+    A cell that spans several rows or columns is repeated.
+
     Examples
     --------
     >>> html = "<table><thead><tr><th></th><th>a</th></tr></thead><tr><th>x</th><td>1</td></tr>"
@@ -128,61 +130,17 @@ def table_csv(html: str) -> str:
     ,a
     x,1
     """
-    reader = _TableReader()
-    reader.feed(html)
-    columns = zip_longest(*reader.heads, fillvalue="")
-    head = [" / ".join(dict.fromkeys(filter(None, parts))) for parts in columns]
-    return _csv([head, *reader.rows])
-
-
-class _TableReader(HTMLParser):
-    """Reads rows of cells; a cell that spans several rows or columns is repeated."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.heads: list[list[str]] = []
-        self.rows: list[list[str]] = []
-        self._row: list[str] | None = None
-        self._cell: list[str] | None = None
-        self._spans = (1, 1)
-        self._in_head = False
-        #: Column to text and rows still to come, of cells that span several rows.
-        self._pending: dict[int, tuple[str, int]] = {}
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "thead":
-            self._in_head = True
-        elif tag == "tr":
-            self._row = []
-            self._fill()
-        elif tag in ("td", "th"):
-            given = dict(attrs)
-            self._spans = int(given.get("rowspan") or 1), int(given.get("colspan") or 1)
-            self._cell = []
-
-    def handle_data(self, data: str) -> None:
-        if self._cell is not None:
-            self._cell.append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "thead":
-            self._in_head = False
-        elif tag in ("td", "th") and self._row is not None and self._cell is not None:
-            text, (down, across) = " ".join("".join(self._cell).split()), self._spans
-            for _ in range(across):
-                if down > 1:
-                    self._pending[len(self._row)] = text, down - 1
-                self._row.append(text)
-            self._cell = None
-            self._fill()
-        elif tag == "tr" and self._row is not None:
-            (self.heads if self._in_head else self.rows).append(self._row)
-            self._row = None
-
-    def _fill(self) -> None:
-        """Put in what cells of earlier rows span."""
-        while self._row is not None and len(self._row) in self._pending:
-            text, left = self._pending.pop(place := len(self._row))
-            if left > 1:
-                self._pending[place] = text, left - 1
-            self._row.append(text)
+    lines = BeautifulSoup(html, "html.parser").find_all("tr")
+    texts: dict[tuple[int, int], str] = {}
+    for row, line in enumerate(lines):
+        for cell in line.find_all(["td", "th"]):
+            column = next(place for place in count() if (row, place) not in texts)
+            down, across = (range(int(str(cell.get(way, "1")))) for way in ("rowspan", "colspan"))
+            for below, beside in product(down, across):
+                texts[row + below, column + beside] = " ".join(cell.get_text().split())
+    columns = range(max((column + 1 for _, column in texts), default=0))
+    rows = [[texts.get((row, column), "") for column in columns] for row in range(len(lines))]
+    heads = sum(line.find_parent("thead") is not None for line in lines)
+    parts = zip(*rows[:heads], strict=True)
+    head = [" / ".join(dict.fromkeys(filter(None, part))) for part in parts]
+    return _csv([head, *rows[heads:]])

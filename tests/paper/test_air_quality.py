@@ -102,7 +102,7 @@ def test_the_real_environment_needs_the_file(
 ) -> None:
     monkeypatch.delenv(files.VARIABLE, raising=False)
     monkeypatch.setattr(files, "user_cache_path", lambda _: tmp_path)
-    with pytest.raises(datasets.DatasetError, match="speedbook data fetch air-quality"):
+    with pytest.raises(datasets.DatasetError, match=r"\.venv.*speedbook data fetch air-quality"):
         air.air_quality("real", rng=np.random.default_rng(6))
 
 

@@ -35,6 +35,12 @@ def no_embedded_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "DATA_FOLDER", tmp_path / "no data")
 
 
+def test_messages_call_the_program_as_the_readme_does() -> None:
+    remedy = datasets.info("air-quality").remedy
+    assert remedy.endswith("speedbook data fetch air-quality")
+    assert remedy.split()[0] in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_red_wine_has_the_documented_columns() -> None:
     wine = datasets.load("red-wine")
     assert list(wine.columns) == list(datasets.info("red-wine").columns)
@@ -50,14 +56,13 @@ def test_red_wine_numbers_are_those_of_the_file() -> None:
     assert np.array_equal(datasets.load("red-wine").to_numpy(), expected)
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"name: must be one of 'red-wine', .*; got 'white-wine'"):
-        datasets.load("white-wine")
-
-
-def test_an_unknown_name_is_answered_with_a_near_one() -> None:
-    with pytest.raises(ValueError, match=r"got 'air-qualty'; did you mean 'air-quality'\?"):
-        datasets.info("air-qualty")
+@pytest.mark.parametrize(
+    ("name", "hint"), [("air-qualty", "nearest: air-quality"), ("xyzzy", "there is red-wine, ")]
+)
+def test_an_unknown_name_is_answered_with_a_near_one_or_all(name: str, hint: str) -> None:
+    for look in (datasets.info, datasets.load):
+        with pytest.raises(ValueError, match=f"no data set is called '{name}'; {hint}"):
+            look(name)
 
 
 @pytest.mark.parametrize("what", ["nowhere", "a file"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedbook.notebook.usage import unread
+from speedbook.notebook.contract import unread
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ from speedbook.notebook.usage import unread
         "n = n + 1",
         "n += 1",
         "n: int = n",
+        "k: n = 1",
         "def f():\n    return n",
         "def f(k=n):\n    return k",
         "@n\ndef f():\n    pass",
@@ -49,9 +50,8 @@ def test_a_read_parameter_is_seen(source):
         "n: int = 5\nprint(n)",
         "import n\nprint(n)",
         "import numpy as n\nprint(n)",
-        "for n in range(3):\n    print(n)",
-        "for k, (n, j) in a:\n    print(n)",
-        "with open('f') as n:\n    print(n)",
+        "for n in range(3):\n    pass",
+        "with open('f') as n:\n    pass",
         "def f(n):\n    return n",
         "def f():\n    n = 1\n    return n",
         "def f(*n, k):\n    return n",
@@ -71,7 +71,12 @@ def test_what_an_earlier_cell_replaces_a_later_one_cannot_read():
     assert unread(["n", "m"], ["print(n)", "n = 1; print(n)"]) == ["m"]
 
 
-LINES = ["n = 1", "a = n", "a = [n for n in [1]]", "f = lambda n=n: n", "for n in [2]: a = n"]
+def test_what_may_be_replaced_may_be_read_later():
+    assert unread(["n"], ["if a:\n    n = 1", "print(n)"]) == []
+    assert unread(["n"], ["if a:\n    n = 1\nelse:\n    print(n)"]) == []
+
+
+LINES = ["n = 1", "a = n", "a = [n for n in [1]]", "f = lambda n=n: n", "n *= 1", "n: 'a hint'"]
 
 
 class Watched(dict):
