@@ -36,9 +36,9 @@ lab: $(READY)  ## open the notebooks in JupyterLab
 refresh: $(READY)  ## rewrite the committed notebooks and the ledger from fresh runs
 	@$(PY) -m speedbook build --refresh
 
-lock: $(READY)  ## renew requirements.txt after a change in pyproject.toml (all versions: make lock UPGRADE=1)
-	@$(PY) -m uv pip compile pyproject.toml --quiet --all-extras --universal --fork-strategy fewest \
-	  --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
+lock: $(READY)  ## renew requirements.txt after a change in a pyproject.toml (all versions: make lock UPGRADE=1)
+	@$(PY) -m uv pip compile pyproject.toml speedbook/pyproject.toml --quiet --all-extras --universal \
+	  --fork-strategy fewest --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
 	  $(if $(UPGRADE),--upgrade) --output-file requirements.txt
 
 bench: $(READY)  ## race the solvers against others and store the results (about a quarter of an hour)
@@ -54,7 +54,7 @@ mutants: $(READY)  ## put faults into speedlib on purpose and store which check 
 clean:  ## remove what was built (the environment in .venv stays)
 	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The environment: made anew when the lock changes, the project itself installed again when pyproject.toml does.
+# The environment: made anew when the lock changes, the book's project installed again when its pyproject.toml does.
 .venv/lock.stamp: requirements.txt
 	@python=$$(sh tools/find-python "$(PYTHON)") && "$$python" -m venv --clear .venv
 	@echo "Installing the packages of requirements.txt into .venv: one to a few minutes, once."
@@ -62,6 +62,6 @@ clean:  ## remove what was built (the environment in .venv stays)
 	  || { echo "make: the packages could not be installed (pip says why above); is a package index reachable?" >&2; exit 1; }
 	@touch $@
 
-$(READY): .venv/lock.stamp pyproject.toml
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+$(READY): .venv/lock.stamp speedbook/pyproject.toml
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable ./speedbook
 	@touch $@
