@@ -21,10 +21,11 @@ book: $(READY)  ## execute the notebooks and build the book in _build/html
 test: $(READY)  ## run the tests, and every notebook against its committed outputs
 	@$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval
 
-check: $(READY)  ## ruff and mypy, then make test
+check: $(READY)  ## ruff, mypy and the import rules, then make test
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
+	@.venv/bin/lint-imports --no-logo
 	@$(MAKE) --no-print-directory test
 
 browser: $(READY)  ## open the built book in Chromium and look for faults (after make book)
@@ -36,9 +37,9 @@ lab: $(READY)  ## open the notebooks in JupyterLab
 refresh: $(READY)  ## rewrite the committed notebooks and the ledger from fresh runs
 	@$(PY) -m speedbook build --refresh
 
-lock: $(READY)  ## renew requirements.txt after a change in pyproject.toml (all versions: make lock UPGRADE=1)
-	@$(PY) -m uv pip compile pyproject.toml --quiet --all-extras --universal --fork-strategy fewest \
-	  --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
+lock: $(READY)  ## renew requirements.txt after a change in a pyproject.toml (all versions: make lock UPGRADE=1)
+	@$(PY) -m uv pip compile pyproject.toml speedbook/pyproject.toml --quiet --all-extras --universal \
+	  --fork-strategy fewest --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
 	  $(if $(UPGRADE),--upgrade) --output-file requirements.txt
 
 bench: $(READY)  ## race the solvers against others and store the results (about a quarter of an hour)
@@ -54,7 +55,7 @@ mutants: $(READY)  ## put faults into speedlib on purpose and store which check 
 clean:  ## remove what was built (the environment in .venv stays)
 	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The environment: made anew when the lock changes, the project itself installed again when pyproject.toml does.
+# The environment: made anew when the lock changes, the book's project installed again when its pyproject.toml does.
 .venv/lock.stamp: requirements.txt
 	@python=$$(sh tools/find-python "$(PYTHON)") && "$$python" -m venv --clear .venv
 	@echo "Installing the packages of requirements.txt into .venv: one to a few minutes, once."
@@ -62,6 +63,6 @@ clean:  ## remove what was built (the environment in .venv stays)
 	  || { echo "make: the packages could not be installed (pip says why above); is a package index reachable?" >&2; exit 1; }
 	@touch $@
 
-$(READY): .venv/lock.stamp pyproject.toml
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+$(READY): .venv/lock.stamp speedbook/pyproject.toml
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable ./speedbook
 	@touch $@

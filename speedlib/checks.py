@@ -16,6 +16,9 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 #: How far the entries of a policy may miss the sum 1.
 POLICY_TOLERANCE = 1e-8
 
+#: Sizes of numbers whose squares and products, with each other's, floats can hold.
+SMALLEST, LARGEST = 1e-60, 1e60
+
 #: The largest number of pulls: whole numbers up to here are exact as floats.
 MAX_COUNT = 2**53
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import stdtrit
 
-from speedlib import Environment, LinearBandit, Strategy, mse_curve
-from speedlib.checks import check_count
+from speedlib._extras import needed_by
+from speedlib.bandit import LinearBandit
+from speedlib.checks import Counts, Floats, check_count
+from speedlib.environments import Environment
+from speedlib.simulation import mse_curve
+from speedlib.trials import Strategy
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Floats = NDArray[np.float64]
 
 
 class Ratio(NamedTuple):
@@ -51,13 +51,13 @@ class Comparison:
     """
 
     strategies: tuple[str, ...]
-    rounds: NDArray[np.int64]
+    rounds: Counts
     mse: Floats
     oracle_loss: Floats
     inestimable: Floats
 
-    def curves(self) -> dict[str, tuple[NDArray[np.int64], Floats, Floats]]:
-        """Return rounds, means over runs and their standard errors, for `figures.plot_mse`."""
+    def curves(self) -> dict[str, tuple[Counts, Floats, Floats]]:
+        """Return rounds, means over runs and their standard errors, for each strategy."""
         means, errors = self.mse.mean(axis=0), _standard_error(self.mse)
         return {
             name: (self.rounds, means[place], errors[place])
@@ -84,8 +84,9 @@ class Comparison:
         return np.exp(middle), np.exp(middle - half), np.exp(middle + half)
 
     def table(self, level: float = 0.95) -> pd.DataFrame:
-        """Return `multiples` with their intervals, as text."""
-        import pandas as pd
+        """Return `multiples` with their intervals, as text (needs pandas)."""
+        with needed_by("Comparison.table", "tables"):
+            import pandas as pd
 
         cells = [
             [with_ends(*cell) for cell in zip(*row, strict=True)]
@@ -368,7 +369,8 @@ def by_variance(found: dict[str, Floats], variances: Floats, groups: int = 10) -
     pandas.DataFrame
         A row for each strategy, a column for each group, numbered from 1.
     """
-    import pandas as pd
+    with needed_by("by_variance", "tables"):
+        import pandas as pd
 
     parts = np.array_split(np.argsort(variances, kind="stable"), groups)
     rows = {name: [float(share[part].sum()) for part in parts] for name, share in found.items()}
@@ -389,4 +391,6 @@ def _geometric(ratios: Floats, level: float, reference: str) -> Ratio:
 
 
 def _quantile(runs: int, level: float) -> float:
+    from scipy.special import stdtrit
+
     return float(stdtrit(runs - 1, (1 + level) / 2))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from speedlib._extras import needed_by
 from speedlib.checks import Counts, Floats, check_rng
 
 if TYPE_CHECKING:
@@ -197,7 +198,8 @@ class MSECurves:
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """Return a tidy table, one row a strategy and number of rounds (needs pandas)."""
-        import pandas as pd
+        with needed_by("MSECurves.to_frame", "tables"):
+            import pandas as pd
 
         low, high = self.interval(level)
         columns = {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from speedlib.checks import Counts, Floats, check_count, check_rng, check_vector
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,8 @@ def factorise(
     matrix is known, the product of the best factors is its singular value decomposition, cut at
     rank k, with singular values lowered by :math:`\lambda\sqrt{RC}`.
     """
+    from scipy import sparse
+
     rank = check_count("rank", rank, 1)
     values = check_vector("values", values, np.size(values))
     at_rows = _places("rows", rows, values.size)

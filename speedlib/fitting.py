@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._extras import needed_by
 from speedlib.bandit import quadratic_form
 from speedlib.checks import (
     Counts,
@@ -214,8 +215,9 @@ class Calibration:
     standard_error: Floats
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each group, numbered from 1."""
-        import pandas as pd
+        """Return a table with a row for each group, numbered from 1 (needs pandas)."""
+        with needed_by("Calibration.to_frame", "tables"):
+            import pandas as pd
 
         columns = {
             "rows": self.rows,

@@ -7,21 +7,17 @@ that was observed, phase by phase, and stops where rewards are still to come.
 
 from __future__ import annotations
 
-import difflib
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from speedlib import Rewards, Trial, ValueEstimate
-from speedlib.checks import check_policy
-
-if TYPE_CHECKING:
-    import pandas as pd
+from speedlib._sheet import AnyPath, Sheet, did_you_mean, read_sheet
+from speedlib.checks import Counts, Floats, check_policy
+from speedlib.estimators import ValueEstimate
+from speedlib.rewards import Rewards
+from speedlib.trials import Trial
 
 #: Columns with a meaning; all others of the table of actions are features.
 ACTION, PROBABILITY = "action", "probability"
@@ -47,19 +43,20 @@ class Actions:
     """
 
     names: tuple[str, ...]
-    features: NDArray[np.float64]
-    policy: NDArray[np.float64]
+    features: Floats
+    policy: Floats
     columns: tuple[str, ...]
 
 
-def read_actions(path: Path) -> Actions:
+def read_actions(path: AnyPath) -> Actions:
     """Read the actions of an experiment.
 
     Parameters
     ----------
-    path : Path
+    path : path
         A CSV file with a column ``action`` of names, a column ``probability`` with the target
-        policy, and a column of numbers for each feature.
+        policy, and a column of numbers for each feature, separated by commas, semicolons or tabs.
+        Decimals follow a point, or a comma where entries are not separated by commas.
 
     Returns
     -------
@@ -69,29 +66,30 @@ def read_actions(path: Path) -> Actions:
     ------
     ValueError
         If the file is missing, a column is, names repeat, an entry is no number, or the
-        probabilities do not sum to one; the text names the file, the column and the row.
+        probabilities do not sum to one; the text names the file, the line and the column.
     """
-    table = _read_csv(path, (ACTION, PROBABILITY))
-    names = tuple(table[ACTION].str.strip())
+    sheet = read_sheet(path)
+    sheet.require((ACTION, PROBABILITY))
+    names = tuple(sheet.column(ACTION))
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{path}: each action needs a name of its own; twice: {', '.join(twice)}")
-    columns = tuple(name for name in table.columns if name not in (ACTION, PROBABILITY))
+    columns = tuple(name for name in sheet.header if name not in (ACTION, PROBABILITY))
     if not columns or not names:
         raise ValueError(f"{path}: needs at least one action and one column with a feature")
-    features = np.column_stack([_numbers(path, table, name) for name in columns])
+    *features, policy = _numbers(sheet, (*columns, PROBABILITY))
     try:
-        policy = check_policy(_numbers(path, table, PROBABILITY), len(names), PROBABILITY)
+        check_policy(policy, len(names), PROBABILITY)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    return Actions(names, features, policy, columns)
+    return Actions(names, np.column_stack(features), policy, columns)
 
 
-def read_log(path: Path, actions: Actions) -> list[Rewards]:
+def read_log(path: AnyPath, actions: Actions) -> list[Rewards]:
     """Read the log of rewards.
 
     Parameters
     ----------
-    path : Path
+    path : path
         A CSV file with the columns ``phase`` (1, 2, ...), ``action`` (a name) and ``reward``, one
         row a round in any order. A file that does not exist is an empty log.
     actions : Actions
@@ -108,14 +106,18 @@ def read_log(path: Path, actions: Actions) -> list[Rewards]:
         If a column is missing, an action unknown, a phase no positive whole number, or a reward no
         number.
     """
-    if not path.exists():
+    if not Path(path).exists():
         return []
-    table = _read_csv(path, LOG)
-    phases = _numbers(path, table, "phase")
-    if (wrong := phases[(phases != np.rint(phases)) | (phases < 1) | (phases > PHASES)]).size:
-        raise ValueError(f"{path}: phases are numbered 1, 2, ..., {PHASES}; got {wrong[0]:g}")
-    index = [_number_of(path, name.strip(), actions.names) for name in table[ACTION]]
-    rewards, chosen = _numbers(path, table, "reward"), np.array(index, dtype=int)
+    sheet = read_sheet(path)
+    sheet.require(LOG)
+    phases, rewards = _numbers(sheet, ("phase", "reward"))
+    wrong = np.flatnonzero((phases != np.rint(phases)) | (phases < 1) | (phases > PHASES))
+    if wrong.size:
+        line, phase = sheet.lines[wrong[0]], phases[wrong[0]]
+        raise ValueError(
+            f"{path}, line {line}: column phase holds {phase:g}; phases are 1, 2, ..., {PHASES}"
+        )
+    chosen = np.array(_actions(sheet, actions.names), dtype=np.int64)
     last = int(phases.max(initial=0))
     return [
         Rewards.from_log(chosen[phases == k], rewards[phases == k], len(actions.names))
@@ -138,8 +140,8 @@ class Progress:
     """
 
     phase: int
-    asked: NDArray[np.int64]
-    seen: NDArray[np.int64]
+    asked: Counts
+    seen: Counts
     estimate: ValueEstimate | None
 
 
@@ -187,53 +189,20 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
         asked, phase = trial.next_counts(seen), phase + 1
 
 
-def _read_csv(path: Path, needed: Sequence[str]) -> pd.DataFrame:
-    import pandas as pd
+def _numbers(sheet: Sheet, names: Sequence[str]) -> list[Floats]:
+    # Beside commas that separate, one in quotation marks may as well be a mark of thousands.
+    point = "." if sheet.mark == "," else sheet.decimal(names)
+    return [sheet.numbers(name, point) for name in names]
 
-    try:
-        with warnings.catch_warnings():
-            # Otherwise rows that are too long are cut, or lose their first entry.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(
-                path,
-                dtype=str,
-                index_col=False,
-                keep_default_na=False,
-                skipinitialspace=True,
+
+def _actions(sheet: Sheet, names: Sequence[str]) -> list[int]:
+    """Return which of the actions each row of the log names."""
+    number = {name: place for place, name in enumerate(names)}
+    for line, name in zip(sheet.lines, sheet.column(ACTION), strict=True):
+        if name not in number:
+            hint = f"; {near}" if (near := did_you_mean(name, names)) else ""
+            raise ValueError(
+                f"{sheet.path}, line {line}: column {ACTION} holds {name!r}, which is none of the "
+                f"actions{hint}"
             )
-    except pd.errors.ParserWarning:
-        raise ValueError(
-            f"{path}: rows have more entries than the first line names; "
-            "a name with a comma must stand in quotation marks"
-        ) from None
-    except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file") from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: is not a CSV file in UTF-8 ({error})") from None
-    table.columns = table.columns.str.strip()
-    if missing := [name for name in needed if name not in table.columns]:
-        raise ValueError(
-            f"{path}: needs the columns {', '.join(needed)} separated by commas; "
-            f"{', '.join(missing)} not among {', '.join(table.columns)}"
-        )
-    return table
-
-
-def _numbers(path: Path, table: pd.DataFrame, column: str) -> NDArray[np.float64]:
-    numbers = np.empty(len(table))
-    for i, text in enumerate(table[column]):
-        try:
-            numbers[i] = float(text)
-        except ValueError:
-            numbers[i] = np.nan
-        if not np.isfinite(numbers[i]):
-            raise ValueError(f"{path}: column {column}, row {i + 1}: {text!r} is not a number")
-    return numbers
-
-
-def _number_of(path: Path, name: str, names: Sequence[str]) -> int:
-    if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{path}: no action is called {name!r}{hint}")
-    return names.index(name)
+    return [number[name] for name in sheet.column(ACTION)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._extras import needed_by
 from speedlib.bandit import LinearBandit
 from speedlib.checks import (
     Counts,
@@ -101,13 +102,17 @@ def mse_curve(
     ------
     ValueError
         If an argument breaks its rule, or names repeat.
+    ImportError
+        If several processes or a bar are asked for without the packages of the extra
+        ``simulation``.
 
     Notes
     -----
     Replications run in blocks whose size depends on the bandit alone, each with its own stream
-    spawned from the seed, one thread for linear algebra, and results that are summed in order:
-    memory does not grow with the number of replications, and workers cannot change a bit of a
-    result on one type of machine. An interrupt ends the workers and goes on to the caller.
+    spawned from the seed, one thread for linear algebra (if threadpoolctl is there to see to it),
+    and results that are summed in order: memory does not grow with the number of replications, and
+    workers cannot change a bit of a result on one type of machine. An interrupt ends the workers
+    and goes on to the caller.
     """
     if not isinstance(bandit, LinearBandit):
         raise TypeError(f"bandit: expected a LinearBandit; got {type(bandit).__name__}")
@@ -253,7 +258,7 @@ def _run_block(job: tuple[Any, ...]) -> _Block:
     # One tuple, which travels with its task. joblib's Dask backend would scatter a large argument
     # among the workers, and what is scattered is lost with the worker that holds it.
     groups, *block = job
-    with _linear_algebra().limit(limits=1):
+    with _one_thread():
         errors, inestimable = squared_errors(*block)
     mean = float(errors.mean())
     square = float(np.sum((errors - mean) ** 2))
@@ -264,11 +269,18 @@ def _sums(groups: Counts, errors: Floats) -> Floats:
     return np.asarray(np.bincount(groups, errors), dtype=np.float64)
 
 
+def _one_thread() -> AbstractContextManager[Any]:
+    libraries = _linear_algebra()
+    return libraries.limit(limits=1) if libraries else nullcontext()
+
+
 @cache
 def _linear_algebra() -> Any:
-    """Find the linear-algebra libraries of this process, once."""
-    from threadpoolctl import ThreadpoolController
-
+    """Find the linear-algebra libraries of this process, once; None without threadpoolctl."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ModuleNotFoundError:
+        return None
     return ThreadpoolController()
 
 
@@ -315,7 +327,9 @@ def _results(plan: _Plan, n_jobs: int | None) -> Generator[_Block]:
         for job in plan.jobs():
             yield _run_block(job)
         return
-    from joblib import Parallel, delayed
+    with needed_by(f"mse_curve with n_jobs={n_jobs}", "simulation"):
+        import threadpoolctl  # noqa: F401
+        from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     with closing(parallel(delayed(_run_block)(job) for job in plan.jobs())) as results:
@@ -344,11 +358,9 @@ def _reporter(progress: Progress | bool) -> Generator[Progress]:
     if not progress or not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    try:
+    with needed_by("mse_curve with progress=True", "simulation"):
         from rich.console import Console
         from rich.progress import Progress as Bar
-    except ImportError as error:
-        raise ImportError("progress: a bar needs the package rich, which is missing") from error
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("replications", total=None)

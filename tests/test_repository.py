@@ -24,7 +24,10 @@ from pybtex.database import parse_file
 import speedlib
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LIBRARY, BOOK = (
+    tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for folder in ("", "speedbook")
+)
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PAGES = ("README.md", "CONTRIBUTING.md", "data/LICENCES.md")
 TOOLS = ("tools/find-python", "tools/install-lock")
@@ -36,9 +39,9 @@ def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def requirements(*extras: str) -> list[Requirement]:
-    """Return what pyproject.toml asks for: the base, and the extras named."""
-    listed = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][e] for e in extras)]
+def requirements(project: dict, *extras: str) -> list[Requirement]:
+    """Return what a project asks for: the base, and the extras named."""
+    listed = [project["dependencies"], *(project["optional-dependencies"][e] for e in extras)]
     return [Requirement(line) for part in listed for line in part]
 
 
@@ -69,9 +72,10 @@ def test_the_lock_has_one_version_of_each_package() -> None:
     ] == []
 
 
-def test_the_lock_satisfies_pyproject() -> None:
+@pytest.mark.parametrize("project", [LIBRARY, BOOK], ids=lambda project: project["name"])
+def test_the_lock_satisfies_both_projects(project: dict) -> None:
     versions = {canonicalize_name(name): version for name, version in locked()}
-    for wanted in requirements(*PROJECT["optional-dependencies"]):
+    for wanted in requirements(project, *project["optional-dependencies"]):
         name = canonicalize_name(wanted.name)
         assert name in versions, f"{name} is not in requirements.txt: make lock"
         assert wanted.specifier.contains(versions[name]), (
@@ -79,9 +83,27 @@ def test_the_lock_satisfies_pyproject() -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "Makefile", ".ci/run", *TOOLS])
+@pytest.mark.parametrize(
+    "name", ["pyproject.toml", "speedbook/pyproject.toml", "Makefile", ".ci/run", *TOOLS]
+)
 def test_installation_names_no_server(name: str) -> None:
     assert "://" not in read(name)
+
+
+# Two projects.
+
+
+def test_the_library_is_published_with_numpy_and_scipy_alone() -> None:
+    assert {wanted.name for wanted in requirements(LIBRARY)} == {"numpy", "scipy"}
+    assert LIBRARY["requires-python"] == ">=3.11"
+    assert not {"scripts", "gui-scripts", "entry-points"} & LIBRARY.keys()
+    assert "Private :: Do Not Upload" in BOOK["classifiers"]
+
+
+def test_the_book_asks_for_all_that_the_library_can_use() -> None:
+    wanted = {str(each) for each in requirements(BOOK, "test")}
+    used = {str(each) for each in requirements(LIBRARY, "simulation", "tables")}
+    assert used <= wanted
 
 
 # Which way imports point.
@@ -120,18 +142,19 @@ def test_speedlib_needs_numpy_and_scipy_and_the_rest_only_when_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "extras"),
+    ("folder", "project", "extras"),
     [
-        ("speedlib", ()),
-        ("speedbook", ("book",)),
-        ("mutation", ("book", "test", "mutation")),
-        ("tests", ("book", "test")),
+        ("speedlib", LIBRARY, ("simulation", "tables")),
+        ("paper", BOOK, ("book",)),
+        ("speedbook", BOOK, ("book",)),
+        ("mutation", BOOK, ("book", "test", "mutation")),
+        ("tests", BOOK, ("book", "test")),
     ],
 )
-def test_every_import_is_declared(folder: str, extras: tuple[str, ...]) -> None:
-    declared = {canonicalize_name(wanted.name) for wanted in requirements(*extras)}
+def test_every_import_is_declared(folder: str, project: dict, extras: tuple[str, ...]) -> None:
+    declared = {canonicalize_name(wanted.name) for wanted in requirements(project, *extras)}
     providers = packages_distributions()
-    ours = {"speedlib", "speedbook", "mutation"} | {
+    ours = {"speedlib", "paper", "speedbook", "mutation"} | {
         path.stem for path in (ROOT / folder).rglob("*.py")
     }
     for module, _ in foreign_imports(folder):
@@ -149,11 +172,12 @@ def test_modules_are_short_enough_to_hold_one_idea() -> None:
 
 
 def test_the_licences_are_those_that_the_metadata_name() -> None:
-    assert PROJECT["license"] == "BSD-3-Clause AND CC-BY-4.0"
+    assert LIBRARY["license"] == "BSD-3-Clause"
+    assert BOOK["license"] == "BSD-3-Clause AND CC-BY-4.0"
     assert read("LICENSE").startswith("BSD 3-Clause License\n")
     assert "SPDX: CC-BY-4.0" in read("LICENSE-CC-BY-4.0")
     assert yaml.safe_load(read("CITATION.cff"))["license"] == ["BSD-3-Clause", "CC-BY-4.0"]
-    assert set(PROJECT["license-files"]) == {path.name for path in ROOT.glob("LICENSE*")}
+    assert LIBRARY["license-files"] == ["LICENSE"]
 
 
 def test_every_data_file_has_its_checksum_and_its_licence() -> None:

@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import nnls
 
 from speedlib.checks import Floats, check_choice, check_count, check_finite, check_psd
 from speedlib.solvers.ellipsoid import Kernel, certified_value, kernel_of, largest_error
@@ -274,6 +273,8 @@ def _fewest(weights: Floats, points: Floats) -> Floats:
 
     Non-negative least squares stops at a vertex, where the products of its points are independent.
     """
+    from scipy.optimize import nnls  # takes longer to import than the whole library
+
     i, j = np.triu_indices(points.shape[1])
     support = np.flatnonzero(weights)
     if support.size <= i.size:
