@@ -25,7 +25,7 @@ check: $(READY)  ## ruff, mypy and the import rules, then make test
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
-	@.venv/bin/lint-imports --no-logo
+	@.venv/bin/lint-imports --no-logo --no-cache
 	@$(MAKE) --no-print-directory test
 
 browser: $(READY)  ## open the built book in Chromium and look for faults (after make book)
