@@ -13,7 +13,6 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,8 +28,6 @@ from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown
 from speedbook.paths import write_atomically
 from speedbook.press.front_matter import duration
-from speedbook.press.run_page import page_html, tex_macros
-from speedbook.press.run_text import cited_works, with_titles
 from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
 from speedbook.run.manifest import MANIFEST, Manifest, Setting, code_digest, read_environment
 from speedbook.run.provenance import digest
@@ -284,6 +281,9 @@ def _write_results(folder: Path, results: Results, tables: Mapping[str, str]) ->
 
 
 def _page(request: Request, executed: NotebookNode, manifest: Manifest, registry: Registry) -> str:
+    # It takes a second to import.
+    from speedbook.press.run_page import cited_works, page_html, tex_macros
+
     titles = {claim.id: {"title": claim.title} for claim in registry.claims}
     # What this notebook is to compute, and a run that failed has not, may not come from the book.
     own = {claim.id for claim in registry.claims if claim.notebook == request.name}
@@ -291,12 +291,8 @@ def _page(request: Request, executed: NotebookNode, manifest: Manifest, registry
     claims = titles | {name: row for name, row in rows.items() if name not in own}
     records = manifest.results.records
     claims |= {name: {**rows.get(name, {}), **record} for name, record in records.items()}
-    shown, place = deepcopy(executed), (request.root / request.name).parent
-    for cell in shown.cells:
-        if cell.cell_type == "markdown":
-            cell.source = with_titles(cell.source, place)
     return page_html(
-        shown,
+        executed,
         request.parameters,
         request.values,
         claims,
@@ -304,6 +300,7 @@ def _page(request: Request, executed: NotebookNode, manifest: Manifest, registry
         tex_macros(request.root),
         cited_works(request.root),
         manifest.failure,
+        (request.root / request.name).parent,
     )
 
 
