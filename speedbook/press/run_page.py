@@ -175,17 +175,13 @@ def _title(folder: Path, link: re.Match[str]) -> str:
 
 
 def _shorten(output: NotebookNode) -> None:
-    """Leave of an output what the page shows: HTML, or plain text without colours."""
+    """Leave of an output what the page shows, and no colours of terminals."""
     if "text" in output:
         output.text = _short(output.text)
     if "traceback" in output:
         output.traceback = [_short("\n".join(output.traceback))]
     if "data" in output:
-        data, plain = output.data, {"text/plain": _short(output.data.get("text/plain", ""))}
-        found = [kind for kind in TEXTS if len(data.get(kind, "")) in range(1, MOST)]
-        for kind in [*(kind for kind in PICTURES if kind in data), *found][:1]:
-            plain = {"text/html": _html(kind, data[kind], output.metadata.get(kind, {}))}
-        output.data = plain
+        output.data = _shown(output.data, output.metadata)
 
 
 def _short(text: str) -> str:
@@ -193,11 +189,15 @@ def _short(text: str) -> str:
     return f"{cut}\n… {more:,} more characters are in the notebook." if more > 0 else cut
 
 
-def _html(kind: str, content: str, about: Mapping[str, Any]) -> str:
-    if kind == "text/html":
-        return content
-    if kind in TEXTS:
-        return _displayed(content)
+def _shown(data: Mapping[str, str], about: Mapping[str, Any]) -> dict[str, str]:
+    for kind in (kind for kind in PICTURES if kind in data):
+        return {"text/html": _picture(kind, data[kind], about.get(kind, {}))}
+    for kind in (kind for kind in TEXTS if len(data.get(kind, "")) in range(1, MOST)):
+        return {"text/html": data[kind] if kind == "text/html" else _displayed(data[kind])}
+    return {"text/plain": _short(data.get("text/plain", ""))}
+
+
+def _picture(kind: str, content: str, about: Mapping[str, Any]) -> str:
     code = b64encode(content.encode()).decode() if kind == "image/svg+xml" else content.strip()
     width = f' width="{about["width"]}"' if "width" in about else ""
     alt = escape(about.get("alt", ""), quote=True)
