@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from nbformat import NotebookNode
+
 from speedbook.claims.cards import rounded_record
 from speedbook.claims.ledger import read_ledger
 from speedbook.commands.exit_codes import CommandError, ExitCode, before_the_work, failure
@@ -22,7 +24,6 @@ from speedbook.notebook.values import (
     read_values,
 )
 from speedbook.paths import find_root
-from speedbook.press.run_page import write_page
 from speedbook.run.execution import CELL_TIMEOUT, FULL_TIMEOUT
 from speedbook.run.folder import RUNS, Request, RunFailed, RunInterrupted, facts, run
 from speedbook.run.manifest import Manifest, Setting, read_manifest
@@ -49,7 +50,7 @@ def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
         earlier = read_manifest(options.manifest) if options.manifest else None
         request = _repetition(root, options, earlier) if earlier else _request(root, options)
     try:
-        folder, manifest = run(request, options.out or root / RUNS, write_page, reporter.steps)
+        folder, manifest = run(request, options.out or root / RUNS, _page, reporter.steps)
     except RunInterrupted as error:
         raise CommandError(ExitCode.INTERRUPTED, f"Interrupted: {error}.") from None
     except (RunFailed, ValueError) as error:
@@ -59,6 +60,13 @@ def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
     page = folder.resolve() / f"{request.stem}.html"
     reporter.say(f"All of it is in {folder}\nThe page: {page.as_uri()}")
     return ExitCode.WELL if same else ExitCode.DIFFERS
+
+
+def _page(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
+    # To import it takes two seconds, in which a wrong value has long been refused.
+    from speedbook.press.run_page import write_page
+
+    return write_page(request, executed, manifest)
 
 
 def _request(root: Path, options: Rerun) -> Request:

@@ -1,4 +1,9 @@
-"""One page of HTML of a run, in one file that needs no network and nothing beside it."""
+"""One page of HTML of a run, in one file that needs no network and nothing beside it.
+
+The book's own parser reads the notebook, without Sphinx. What leads to another page is left as
+text, since that page is not beside this one; a number bound to the ledger is that of the run.
+To import this module takes a second: who may not write a page should not.
+"""
 
 from __future__ import annotations
 
@@ -7,51 +12,103 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from html import escape
+from html import escape, unescape
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
+from docutils import nodes
+from docutils.core import publish_parts
+from docutils.parsers.rst.directives.admonitions import Admonition
+from docutils.statemachine import StringList
+from jinja2 import Environment, FileSystemLoader
+from markdown_it import MarkdownIt
+from mdit_py_plugins.amsmath import amsmath_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from myst_nb.docutils_ import Parser
 from nbformat import NotebookNode
+from pybtex.database import parse_file
+from sphinx.util.docutils import CustomReSTDispatcher
+from sphinx.util.nodes import split_explicit_title
 
-from speedbook.claims.ledger import read_ledger
+from speedbook.claims.cards import badge_html
+from speedbook.claims.ledger import lookup, read_ledger
 from speedbook.claims.registry import load_registry
+from speedbook.claims.rules import Verdict
+from speedbook.notebook.files import V4, read_notebook
 from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown
-from speedbook.press.run_text import (
-    Claims,
-    Render,
-    cited_works,
-    output_renderer,
-    prose_renderer,
-    with_titles,
-)
 from speedbook.run.execution import ANSI
 from speedbook.run.folder import Request
 from speedbook.run.folder import facts as run_facts
 from speedbook.run.manifest import Manifest
-from speedbook.text import counted
 
-STYLE = Path(__file__).with_name("run_page.css")
+BIBLIOGRAPHY = "book/references.bib"
+#: The MathJax that draws formulas with shapes of its own, so that it needs no fonts.
 MATHJAX = "sphinx-mathjax-offline", "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"
 #: Characters of one output that the page shows; the notebook has the rest.
 MOST = 100_000
-#: Cells whose content the page shows elsewhere, or folds away.
+#: Cells whose content the page shows elsewhere.
 PARAMETERS = frozenset({"parameters", "injected-parameters"})
-#: Pictures that an output may hold; the first that is there is shown.
+#: What an output is shown as: the first that is there and not too long, or else plain text.
 PICTURES = "image/png", "image/jpeg", "image/svg+xml"
+TEXTS = "text/html", "text/markdown", "text/latex"
+#: A link that takes its words from where it leads to, and the heading that they are.
+EMPTY_LINK = re.compile(r"\[\]\((?P<page>[^)#\s]+)\)")
+HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
+#: Roles that docutils has, and roles that lead to another place of the book.
+NATIVE = frozenset({"math", "sub", "sup"})
+LEADING = frozenset({"any", "doc", "download", "eq", "numref", "ref", "term"})
+#: For docutils: the extensions are those of ``_config.yml``; only errors are shown, on the page.
+EXTENSIONS = "amsmath attrs_block attrs_inline colon_fence deflist dollarmath fieldlist smartquotes"
+SETTINGS = {
+    "_disable_config": True,
+    "halt_level": 5,
+    "math_output": "MathJax unused",
+    "myst_all_links_external": True,
+    "myst_enable_extensions": EXTENSIONS.split(),
+    "myst_highlight_code_blocks": False,
+    "nb_execution_mode": "off",
+    "nb_output_folder": "",
+    "report_level": 3,
+    "warning_stream": False,
+}
+
+
+def write_page(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
+    """Write the page of a run, with what the book's ledger says of other pages' claims."""
+    registry, rows = load_registry(request.root), read_ledger(request.root)["claims"]
+    titles = {claim.id: {"title": claim.title} for claim in registry.claims}
+    # What this notebook is to compute, and a run that failed has not, may not come from the book.
+    own = {claim.id for claim in registry.claims if claim.notebook == request.name}
+    claims = titles | {name: row for name, row in rows.items() if name not in own}
+    records = manifest.results.records
+    claims |= {name: {**rows.get(name, {}), **record} for name, record in records.items()}
+    return page_html(
+        executed,
+        request.parameters,
+        request.values,
+        claims,
+        run_facts(request, manifest),
+        tex_macros(request.root),
+        cited_works(request.root),
+        manifest.failure,
+        (request.root / request.name).parent,
+    )
 
 
 def page_html(
     notebook: NotebookNode,
     parameters: Sequence[Parameter],
     values: Mapping[str, Value],
-    claims: Claims,
+    claims: Mapping[str, Mapping[str, Any]],
     facts: Sequence[str],
     macros: Mapping[str, Any],
     works: Mapping[str, str],
     failure: str = "",
+    folder: Path | None = None,
 ) -> str:
     """Write the page.
 
@@ -59,49 +116,41 @@ def page_html(
     ----------
     notebook : NotebookNode
         As executed.
-    parameters : sequence of Parameter
-        Those of the notebook.
-    values : mapping
-        Parameter to value, as it ran.
+    parameters, values : sequence of Parameter, mapping
+        Those of the notebook, and the value of each by its name, as it ran.
     claims : mapping
         Rows of the ledger by claim, those of this run in place of the committed ones.
     facts : sequence of str
         What to say of the run, a line each.
-    macros : mapping
-        TeX macros of the book.
-    works : mapping
-        Authors and year of a work by the key that cites it.
+    macros, works : mapping
+        TeX macros of the book; authors and year of a work by the key that cites it.
     failure : str
         Why the run stopped before its end, if it did.
+    folder : Path, optional
+        Where links of the notebook start from; without it, none gets the title of its page.
     """
-    prose, shown = prose_renderer(claims, works), output_renderer()
-    cells = "\n".join(_cell(cell, prose, shown) for cell in notebook.cells)
-    # Below the title stands what is special about this run.
-    head, title_end, text = cells.partition("</h1>")
-    body = f"{head}{title_end}\n{_box(parameters, values, facts, failure)}{text}"
-    mathjax = {"tex": {"macros": dict(macros)}, "options": {"enableMenu": False}}
-    title = next(iter(notebook.cells[0].source.strip().splitlines()), "").lstrip("# ")
-    return (
-        '<!DOCTYPE html>\n<html lang="en-GB">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        # An icon of its own, or a browser would ask for one.
-        f'<link rel="icon" href="data:,">\n<title>{escape(title)}</title>\n'
-        f"<style>\n{STYLE.read_text(encoding='utf-8')}</style>\n"
-        f"<script>MathJax = {_in_script(json.dumps(mathjax))};</script>\n"
-        f"<script>{_in_script(mathjax_source())}</script>\n"
-        f"</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
-
-
-def mathjax_source() -> str:
-    """Return the MathJax that draws formulas with shapes of its own, so that it needs no fonts."""
+    shown = deepcopy(notebook)
+    for cell in shown.cells:
+        _prepare(cell, folder)
+    with _Book(claims, works):
+        parts = publish_parts(
+            V4.writes(shown),
+            parser=_Reader(),
+            writer_name="html5",
+            settings_overrides=SETTINGS,
+        )
+    mathjax = json.dumps({"tex": {"macros": dict(macros)}, "options": {"enableMenu": False}})
     name, file = MATHJAX
-    return Path(str(distribution(name).locate_file(file))).read_text(encoding="utf-8")
-
-
-def _in_script(code: str) -> str:
-    """Hide what would end a script, or keep it from ending: it can only stand in strings."""
-    return re.sub("<(?=/script|!--)", r"\\x3C", code, flags=re.I)
+    source = Path(str(distribution(name).locate_file(file))).read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, loader=FileSystemLoader(Path(__file__).parent))
+    return environment.get_template("run_page.html").render(
+        parts,
+        # What would end a script, or keep it from ending, can only stand in strings.
+        script=re.sub("(?i)<(?=/script|!--)", r"\\x3C", f"MathJax = {mathjax};\n{source}"),
+        parameters=[(p, as_shown(values[p.name]), as_shown(p.default)) for p in parameters],
+        facts=facts,
+        failure=failure,
+    )
 
 
 def tex_macros(root: Path) -> dict[str, Any]:
@@ -112,131 +161,174 @@ def tex_macros(root: Path) -> dict[str, Any]:
     return dict(config or {})
 
 
-def _box(
-    parameters: Sequence[Parameter],
-    values: Mapping[str, Value],
-    facts: Sequence[str],
-    failure: str,
-) -> str:
-    rows = "\n".join(_row(parameter, values[parameter.name]) for parameter in parameters)
-    lines = "\n".join(f"<p>{escape(fact)}</p>" for fact in facts)
-    count = counted(len(parameters), "parameter")
-    note = _failure_note(failure) + _note(
-        [p for p in parameters if values[p.name] != p.default], values
-    )
-    return (
-        f'<section class="run">\n{lines}\n{note}<details>\n<summary>{count}</summary>\n<table>\n'
-        "<thead><tr><th>Parameter</th><th>Value</th><th>Meaning</th></tr></thead>\n"
-        f"<tbody>\n{rows}\n</tbody>\n</table>\n</details>\n</section>"
-    )
+def cited_works(root: Path) -> dict[str, str]:
+    """Return authors and year by the key of a work, for the book's bibliography, if it has one."""
+    path, works = root / BIBLIOGRAPHY, {}
+    for key, entry in parse_file(str(path)).entries.items() if path.is_file() else ():
+        people = entry.persons.get("author") or entry.persons.get("editor") or []
+        names = [" ".join(map(str, person.rich_last_names)) for person in people]
+        authors = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+        works[key] = ", ".join(filter(None, [authors, entry.fields.get("year", "")]))
+    return works
 
 
-def _failure_note(failure: str) -> str:
-    """Say at the top that a run stopped, and what is missing for it."""
-    if not failure:
-        return ""
-    return (
-        '<div class="note" role="note">\n<p><strong>This run stopped before its end</strong>, and '
-        "what comes after that cell was not computed: there are no figures, tables, verdicts or "
-        f"numbers of it.</p>\n<pre>{escape(failure)}</pre>\n</div>\n"
-    )
+# Cells
 
 
-def _note(changed: Sequence[Parameter], values: Mapping[str, Value]) -> str:
-    """Warn that the words of the page are older than its numbers; at the defaults they are not."""
-    if not changed:
-        return ""
-    listed = "\n".join(
-        f"<li><code>{parameter.name}</code>: {escape(as_shown(parameter.default))} → "
-        f"<strong>{escape(as_shown(values[parameter.name]))}</strong></li>"
-        for parameter in changed
-    )
-    return (
-        '<div class="note" role="note">\n<p>Changed from the defaults:</p>\n'
-        f"<ul>\n{listed}\n</ul>\n"
-        "<p><strong>The text, and the descriptions of figures, were written for the defaults"
-        "</strong> and may not hold here. Figures, tables, verdict cards, and the numbers that the "
-        "text takes from a card are of this run; of other pages' claims, they are the book's.</p>\n"
-        "</div>\n"
-    )
+def _prepare(cell: NotebookNode, folder: Path | None) -> None:
+    """Put into a cell what is beside it, and take out what is elsewhere on the page or too long."""
+    if PARAMETERS & set(cell.metadata.get("tags", [])):
+        cell.metadata["tags"].append("remove-input")
+    for output in cell.get("outputs", []):
+        _shorten(output)
+    for name, bundle in cell.pop("attachments", {}).items():
+        for kind, content in bundle.items():
+            for address in (name, quote(name)):
+                data = f"data:{kind};base64,{content.strip()}"
+                cell.source = cell.source.replace(f"attachment:{address}", data)
+    if cell.cell_type == "markdown" and folder:
+        cell.source = EMPTY_LINK.sub(lambda link: _title(folder, link), cell.source)
 
 
-def _row(parameter: Parameter, value: Value) -> str:
-    shown, mark = as_shown(value), ""
-    if value != parameter.default:
-        mark = ' class="changed"'
-        shown += f" (default {as_shown(parameter.default)})"
-    meaning = f"{parameter.help}; {parameter.rule}" if parameter.rule else parameter.help
-    return (
-        f"<tr{mark}><td><code>{parameter.name}</code></td>"
-        f"<td>{escape(shown)}</td><td>{escape(meaning)}</td></tr>"
-    )
+def _title(folder: Path, link: re.Match[str]) -> str:
+    """Return the title of the page that a link means, which need not say its kind."""
+    for page in (folder / f"{link['page']}{suffix}" for suffix in ("", ".ipynb", ".md")):
+        if page.suffix in (".ipynb", ".md") and page.is_file():
+            first = read_notebook(page).cells[0].source if page.suffix == ".ipynb" else ""
+            if found := HEADING.search(first or page.read_text(encoding="utf-8")):
+                return found[1]
+    return link[0]
 
 
-def _cell(cell: NotebookNode, prose: Render, shown: Render) -> str:
-    if cell.cell_type == "markdown":
-        return prose(cell.source)
-    if cell.cell_type != "code":
-        return ""
-    tags = set(cell.metadata.get("tags", []))
-    source = "" if tags & PARAMETERS else f"<pre><code>{escape(cell.source)}</code></pre>"
-    if "hide-input" in tags:
-        source = f"<details><summary>Code</summary>\n{source}\n</details>"
-    return "\n".join([source, *(_output(output, shown) for output in cell.outputs)])
+def _shorten(output: NotebookNode) -> None:
+    """Leave of an output what the page shows, and no colours of terminals."""
+    if "text" in output:
+        output.text = _short(output.text)
+    if "traceback" in output:
+        output.traceback = [_short("\n".join(output.traceback))]
+    if "data" in output:
+        output.data = _shown(output.data, output.metadata)
 
 
-def _output(output: NotebookNode, shown: Render) -> str:
-    if output.output_type == "stream":
-        return _pre(output.text, output.name)
-    if output.output_type == "error":
-        return _pre("\n".join(output.traceback), "error")
-    data = output.get("data", {})
-    for kind in PICTURES:
-        if kind in data:
-            return _picture(kind, data[kind], output.metadata.get(kind, {}))
-    if len(data.get("text/html", "")) in range(1, MOST):
-        return f'<div class="output">{data["text/html"]}</div>'
-    for kind in ("text/markdown", "text/latex"):
-        if len(data.get(kind, "")) in range(1, MOST):
-            return f'<div class="output">{shown(data[kind])}</div>'
-    return _pre(data.get("text/plain", ""), "result")
+def _short(text: str) -> str:
+    cut, more = ANSI.sub("", text[:MOST]), len(text) - MOST
+    return f"{cut}\n… {more:,} more characters are in the notebook." if more > 0 else cut
 
 
-def _picture(kind: str, content: str, shown: Mapping[str, Any]) -> str:
+def _shown(data: Mapping[str, str], about: Mapping[str, Any]) -> dict[str, str]:
+    for kind in (kind for kind in PICTURES if kind in data):
+        return {"text/html": _picture(kind, data[kind], about.get(kind, {}))}
+    for kind in (kind for kind in TEXTS if len(data.get(kind, "")) in range(1, MOST)):
+        return {"text/html": data[kind] if kind == "text/html" else _displayed(data[kind])}
+    return {"text/plain": _short(data.get("text/plain", ""))}
+
+
+def _picture(kind: str, content: str, about: Mapping[str, Any]) -> str:
     code = b64encode(content.encode()).decode() if kind == "image/svg+xml" else content.strip()
-    width = f' width="{shown["width"]}"' if "width" in shown else ""
-    alt = escape(shown.get("alt", ""), quote=True)
+    width = f' width="{about["width"]}"' if "width" in about else ""
+    alt = escape(about.get("alt", ""), quote=True)
     return f'<figure><img src="data:{kind};base64,{code}" alt="{alt}"{width}></figure>'
 
 
-def _pre(text: str, kind: str) -> str:
-    text = ANSI.sub("", text)
-    if len(text) > MOST:
-        text = f"{text[:MOST]}\n… {len(text) - MOST:,} more characters are in the notebook."
-    return f'<pre class="{kind}">{escape(text)}</pre>'
+def _displayed(text: str) -> str:
+    """Turn Markdown that a cell displayed into HTML.
+
+    Names of columns and the like come in it from files of the reader's: their ``<`` is a letter,
+    and so is a ``$`` that stands beside a blank or a digit, as sums of money do.
+    """
+
+    def formula(content: str, about: Mapping[str, bool]) -> str:
+        return escape(rf"\[{content}\]" if about["display_mode"] else rf"\({content}\)")
+
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    markdown.use(dollarmath_plugin, allow_space=False, allow_digits=False, renderer=formula)
+    html = markdown.use(amsmath_plugin, renderer=escape).render(text)
+    return re.sub(r'(?s)<a href="(?!https?:|mailto:|#).*?>(.*?)</a>', r"\1", html)
 
 
-def write_page(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
-    """Write the page of a run, with what the book's ledger says of other pages' claims."""
-    registry = load_registry(request.root)
-    titles = {claim.id: {"title": claim.title} for claim in registry.claims}
-    # What this notebook is to compute, and a run that failed has not, may not come from the book.
-    own = {claim.id for claim in registry.claims if claim.notebook == request.name}
-    rows = read_ledger(request.root)["claims"]
-    claims = titles | {name: row for name, row in rows.items() if name not in own}
-    records = manifest.results.records
-    claims |= {name: {**rows.get(name, {}), **record} for name, record in records.items()}
-    shown, place = deepcopy(executed), (request.root / request.name).parent
-    for cell in shown.cells:
-        if cell.cell_type == "markdown":
-            cell.source = with_titles(cell.source, place)
-    return page_html(
-        shown,
-        request.parameters,
-        request.values,
-        claims,
-        run_facts(request, manifest),
-        tex_macros(request.root),
-        cited_works(request.root),
-        manifest.failure,
-    )
+# Roles, directives and links
+
+
+class _Book(CustomReSTDispatcher):
+    """Roles and directives of the book, known for as long as one page is written."""
+
+    def __init__(self, claims: Mapping[str, Mapping[str, Any]], works: Mapping[str, str]) -> None:
+        super().__init__()
+        self.claims, self.works = {name: dict(row) for name, row in claims.items()}, works
+
+    def role(self, role_name: str, *rest: Any) -> Any:
+        return super().role(role_name, *rest) if role_name in NATIVE else (self.show, [])
+
+    def directive(self, directive_name: str, *rest: Any) -> Any:
+        name = "container" if directive_name == "div" else directive_name
+        return super().directive(name, *rest)[0] or _Box, []
+
+    def show(self, name: str, _: str, text: str, line: int, inliner: Any) -> Any:
+        """Return what a role shows; one that nothing is known of, a piece of code."""
+        titled, title, target = split_explicit_title(text.strip())
+        node: nodes.Node = nodes.Text(title if titled else Path(target).name)
+        if name == "quoted":
+            return inliner.parse(text, line, inliner, nodes.Element())
+        if name == "ledger":
+            try:
+                node = nodes.Text(lookup(self.claims, text))
+            except ValueError:
+                node = nodes.emphasis("", f"(not computed in this run: {text})")
+        elif name == "claim-badge" and "verdict" in self.claims.get(text, {}):
+            badge = badge_html(Verdict(self.claims[text]["verdict"]))
+            node = nodes.raw("", badge, format="html")
+        elif name == "claim-badge":
+            node = nodes.emphasis("", f"(no verdict in this run: {text})")
+        elif name.startswith("cite"):
+            works = (self.works.get(key.strip(), key.strip()) for key in text.split(","))
+            node = nodes.Text(f"[{'; '.join(works)}]")
+        elif name not in LEADING:
+            # As Sphinx does: with a tilde, only what a name ends in.
+            word = title.rpartition(".")[2] if title.startswith("~") else title
+            node = nodes.literal("", word.lstrip("~!"))
+        return [node], []
+
+
+class _Box(Admonition):  # type: ignore[misc]
+    """A directive that docutils has not: a box with its title, or else its name, above its text."""
+
+    required_arguments, optional_arguments = 0, 1
+
+    def run(self) -> Any:
+        self.arguments: list[str] = self.arguments or [self.name]
+        self.content: StringList = self.content or StringList([""], "")
+        return super().run()
+
+
+class _Reader(Parser):  # type: ignore[misc]
+    """The parser of notebooks, for a page that has no other beside it."""
+
+    def parse(self, inputstring: str, document: nodes.document) -> None:
+        super().parse(inputstring, document)
+        for link in list(document.findall(nodes.reference)):
+            link["refuri"] = address = unescape(link.get("refuri", f"#{link.get('refid')}"))
+            if not re.match("https?:|mailto:|#", address):
+                link.replace_self(link.children or [nodes.Text(Path(address).stem)])
+        for picture in list(document.findall(nodes.image)):
+            if not picture["uri"].startswith("data:"):
+                picture.replace_self(nodes.emphasis("", picture.get("alt") or picture["uri"]))
+        for code in document.findall(nodes.literal):
+            # Or it would be no code for MathJax.
+            code["classes"].append("code")
+        for formula in list(document.findall(nodes.math_block)):
+            # It has an environment of its own, and docutils would give it another.
+            if "amsmath" in formula["classes"]:
+                code = rf"\[{escape(formula.astext())}\]"
+                formula.replace_self(nodes.raw("", code, format="html"))
+        for box in document.findall(nodes.admonition):
+            if "dropdown" in box["classes"]:
+                _fold(box, box.pop(0).children)
+        for cell in document.findall(nodes.container):
+            if "input" in cell.get("hide_mode", ""):
+                _fold(cell[0], [nodes.Text("Code")])
+
+
+def _fold(part: nodes.Element, title: Sequence[nodes.Node]) -> None:
+    tags = "<details><summary>", "</summary>", "</details>"
+    start, middle, end = (nodes.raw("", tag, format="html") for tag in tags)
+    part[:] = [start, *title, middle, *part.children, end]

@@ -54,7 +54,9 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
     bare: None, monkeypatch, call, what: str, package: str, extra: str
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    message = f"^{what} needs {package}, which is not installed: pip install 'speed-companion.{extra}"
+    message = (
+        f"^{what} needs {package}, which is not installed: pip install 'speed-companion.{extra}"
+    )
     with pytest.raises(ImportError, match=message):
         call()
 
