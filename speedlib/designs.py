@@ -10,7 +10,7 @@ noise variances :math:`\sigma^2(a)` its information matrix is
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,11 +30,8 @@ from speedlib.criteria import (
     information_matrix,
     pe_loss,
     target_direction,
-    value_in_units,
 )
-from speedlib.solvers import elfving
-from speedlib.solvers.exchange import exchange_design
-from speedlib.units import moderate, times_power_of_two
+from speedlib.solvers import elfving, exchange
 
 __all__ = [
     "CRITERIA",
@@ -69,9 +66,7 @@ class Design:
     value : float
         PE: :math:`c^\top A(b)^- c = \|u\|_1^2`. A: trace of the inverse information matrix.
         linear: :math:`\mathrm{Tr}(A(b)^{-1} K)`. D: log-determinant of the information matrix
-        (large is good). G: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances. A value
-        beyond the range of floats is rounded to zero or infinity; weights and efficiency are right
-        whatever the units.
+        (large is good). G: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances.
     efficiency_bound : float
         Certified: no design is more efficient than this one by a factor above
         ``1 / efficiency_bound``. One means optimal.
@@ -179,13 +174,7 @@ def optimal_design(
     x = check_features(features)
     v = check_variances(variances, x.shape[0])
     allowed = TOLERANCES[criterion] if tolerance is None else _check_tolerance(tolerance)
-    x, v, target, units = moderate(x, v, _target(criterion, x, policy, direction, matrix))
-    design = _optimum(criterion, x, v, target, allowed)
-    return replace(
-        design,
-        value=value_in_units(criterion, design.value, x.shape[1], units),
-        dual=times_power_of_two(design.dual, -units.features if criterion == "G" else units.dual),
-    )
+    return _optimum(criterion, x, v, _target(criterion, x, policy, direction, matrix), allowed)
 
 
 def design_efficiency(
@@ -232,7 +221,7 @@ def design_efficiency(
     x = check_features(features)
     b = check_policy(weights, x.shape[0], name="weights")
     v = check_variances(variances, x.shape[0])
-    x, v, target, _ = moderate(x, v, _target(criterion, x, policy, direction, matrix))
+    target = _target(criterion, x, policy, direction, matrix)
     best = _optimum(criterion, x, v, target, TOLERANCES[criterion])
     value = criterion_value(criterion, b, x, v, target)
     if criterion == "D":
@@ -245,7 +234,7 @@ def design_efficiency(
 def _optimum(
     criterion: str, x: Floats, v: Floats, target: Floats | None, tolerance: float
 ) -> Design:
-    """Solve a problem whose units are moderate; warn the caller's caller if it is not solved."""
+    """Solve the problem; warn the caller's caller if it is not solved."""
     if criterion == "PE":
         assert target is not None
         design = _pe_design(x, v, target)
@@ -273,12 +262,12 @@ def _smooth_design(
     x: Floats, v: Floats, criterion: str, matrix: Floats | None, tolerance: float
 ) -> Design:
     if criterion == "G":
-        found = exchange_design(x, "D", tolerance=tolerance)
+        found = exchange.solve(x, "D", tolerance=tolerance)
         value = criterion_value("G", found.weights, x, v)
         bound = min(1.0, x.shape[1] / value)
     else:
         points = x / np.sqrt(v)[:, None]
-        found = exchange_design(points, criterion, matrix=matrix, tolerance=tolerance)
+        found = exchange.solve(points, criterion, matrix, tolerance=tolerance)
         value, bound = found.value, found.efficiency_bound
     return Design(found.weights, value, bound, found.dual, criterion, found.iterations)
 

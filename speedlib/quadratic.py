@@ -6,21 +6,20 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from speedlib.checks import Floats, frozen
 
 
-def quadratic_features(features: ArrayLike) -> Floats:
+def quadratic_features(features: Floats) -> Floats:
     r"""Return :math:`\varphi(a)=\operatorname{svec}(x(a)x(a)^\top)`, shape (..., d(d+1)/2).
 
     Off-diagonal products carry a factor :math:`\sqrt2`, so that
     :math:`\varphi(a)^\top\operatorname{svec}(S) = x(a)^\top S x(a)` and the Euclidean norm of
     svec(S) is the Frobenius norm of S.
     """
-    array = np.asarray(features, dtype=np.float64)
-    layout = _layout(array.shape[-1])
-    return np.asarray(array[..., layout.rows] * array[..., layout.columns] * layout.weights)
+    layout = _layout(features.shape[-1])
+    return np.asarray(features[..., layout.rows] * features[..., layout.columns] * layout.weights)
 
 
 def svec_to_matrix(vector: Floats, d: int) -> Floats:

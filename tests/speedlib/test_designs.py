@@ -293,7 +293,7 @@ def test_a_certificate_rests_on_equations_that_hold(monkeypatch, residual, gap, 
     assert design.efficiency_bound == pytest.approx(bound)
 
 
-@pytest.mark.parametrize("unit", [2.0**-200, 2.0**200])
+@pytest.mark.parametrize("unit", [2.0**-190, 2.0**190])
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_value_and_dual_are_in_the_units_given(criterion, unit):
     """Features in another unit: the dual shrinks as they grow, and the value as it must."""

@@ -54,7 +54,9 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
     bare: None, monkeypatch, call, what: str, package: str, extra: str
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    message = f"^{what} needs {package}, which is not installed: pip install 'speed-companion.{extra}"
+    message = (
+        f"^{what} needs {package}, which is not installed: pip install 'speed-companion.{extra}"
+    )
     with pytest.raises(ImportError, match=message):
         call()
 
@@ -67,7 +69,7 @@ def test_a_package_that_is_broken_is_not_called_missing(monkeypatch) -> None:
 
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
-    with pytest.raises(ImportError, match="^pandas: wrong version of numpy"):
+    with pytest.raises(ImportError, match=r"^pandas: wrong version of numpy"):
         by_variance({}, np.ones(3))
 
 
