@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Indices = NDArray[np.intp]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 #: How far the entries of a policy may miss the sum 1.
@@ -49,6 +50,14 @@ def check_sizes(name: str, array: Floats, what: str = "entries") -> Floats:
             f"{name}: {what} must be 0 or between {SMALLEST:g} and {LARGEST:g} in size; "
             f"got {array[place]:g}" + (f" at index {place}" if place else "")
         )
+    return array
+
+
+def check_not_negative(name: str, values: ArrayLike) -> Floats:
+    """Return a finite array whose entries are at least 0."""
+    array = check_finite(name, values)
+    if np.any(array < 0):
+        raise ValueError(f"{name}: must be at least 0; got {array.min():g}")
     return array
 
 
@@ -245,11 +254,9 @@ def check_actions(actions: ArrayLike, n_actions: int) -> Counts:
 
 def check_designs(weights: ArrayLike) -> Floats:
     """Return designs of shape (..., A): non-negative, each summing to one (exactly, now)."""
-    b = check_finite("weights", weights)
+    b = check_not_negative("weights", weights)
     if b.ndim < 1 or b.shape[-1] < 1:
         raise ValueError(f"weights: expected shape (..., A) with A >= 1; got {b.shape}")
-    if np.any(b < 0):
-        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
     miss = np.abs(b.sum(axis=-1) - 1.0).max(initial=0.0)
     if miss > POLICY_TOLERANCE:
         raise ValueError(

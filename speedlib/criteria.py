@@ -18,7 +18,7 @@ from speedlib.checks import (
     Floats,
     check_direction,
     check_features,
-    check_finite,
+    check_not_negative,
     check_policy,
     check_sizes,
     check_variances,
@@ -282,9 +282,7 @@ def _mean_feature(x: Floats, policy: Floats) -> Floats:
 
 
 def _check_weights(weights: ArrayLike, n_actions: int) -> Floats:
-    b = check_finite("weights", weights)
+    b = check_not_negative("weights", weights)
     if b.shape[-1:] != (n_actions,):
         raise ValueError(f"weights: expected shape (..., {n_actions}); got shape {b.shape}")
-    if np.any(b < 0):
-        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
     return b

@@ -13,14 +13,16 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from speedlib.checks import (
     Floats,
+    Indices,
     check_choice,
     check_features,
     check_policy,
     check_psd,
+    check_share,
     check_variances,
 )
 from speedlib.criteria import (
@@ -89,7 +91,7 @@ class Design:
     dual: Floats
     criterion: str
     iterations: int
-    support: NDArray[np.intp] = field(init=False)
+    support: Indices = field(init=False)
 
     def __post_init__(self) -> None:
         """Derive the support."""
@@ -173,7 +175,7 @@ def optimal_design(
     check_choice("criterion", criterion, CRITERIA)
     x = check_features(features)
     v = check_variances(variances, x.shape[0])
-    allowed = TOLERANCES[criterion] if tolerance is None else _check_tolerance(tolerance)
+    allowed = TOLERANCES[criterion] if tolerance is None else check_share("tolerance", tolerance)
     return _optimum(criterion, x, v, _target(criterion, x, policy, direction, matrix), allowed)
 
 
@@ -290,12 +292,6 @@ def _target(
     if criterion == "PE":
         return chosen_direction(x, policy, direction)
     return None if matrix is None else check_psd("matrix", matrix, x.shape[1])
-
-
-def _check_tolerance(tolerance: float) -> float:
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance: must lie between 0 and 1; got {tolerance!r}")
-    return float(tolerance)
 
 
 def _complaint(design: Design, tolerance: float) -> str:

@@ -6,9 +6,8 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from speedlib.checks import Floats, frozen
+from speedlib.checks import Floats, Indices, frozen
 
 
 def quadratic_features(features: Floats) -> Floats:
@@ -37,11 +36,11 @@ def matrix_to_svec(S: Floats) -> Floats:
 class _Layout(NamedTuple):
     """Where the entries of a symmetric matrix stand in its vector, and their weights there."""
 
-    rows: NDArray[np.intp]
-    columns: NDArray[np.intp]
+    rows: Indices
+    columns: Indices
     weights: Floats
     inverse: Floats
-    place: NDArray[np.intp]
+    place: Indices
 
 
 @cache

@@ -12,16 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from speedlib.checks import Floats, check_direction, check_features, check_variances
+from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
 from speedlib.solvers.elfving import optimal_vertex, solve
 from speedlib.solvers.frame import Frame, pushed
 from speedlib.solvers.simplex import negligible
 
 __all__ = ["BatchDesigns", "pe_designs"]
-
-Indices = NDArray[np.intp]
 
 #: Entries of the table of prices (problems times actions) that are held at once.
 BLOCK = 500_000

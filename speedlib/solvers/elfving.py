@@ -21,16 +21,14 @@ from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from speedlib.checks import Floats, check_direction, check_features, check_variances
+from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
 from speedlib.solvers.frame import Frame, pushed
 from speedlib.solvers.products import accurate_product
 from speedlib.solvers.simplex import basic_coefficients, shortest_combination
 
 __all__ = ["ElfvingSolution", "elfving", "optimal_vertex", "solve"]
-
-Indices = NDArray[np.intp]
 
 #: A price above one by less than this is not worth another round.
 PRICE_TOLERANCE = 1e-11

@@ -23,10 +23,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from speedlib.checks import (
     Floats,
+    Indices,
     check_choice,
     check_count,
     check_features,
@@ -37,8 +38,6 @@ from speedlib.solvers.ellipsoid import Kernel, certified_value, kernel_of, large
 from speedlib.solvers.interior import Iterate, newton_step, start
 
 __all__ = ["ExchangeDesign", "exchange_design", "solve"]
-
-Indices = NDArray[np.intp]
 
 #: Rows that are priced at a time: a block and its product stay in the cache.
 BLOCK = 8192

@@ -376,8 +376,8 @@ BAD_CALLS = [
     ({"criterion": "linear"}, 'matrix: required by criterion "linear"'),
     ({"criterion": "A", "matrix": np.eye(2)}, 'matrix: required by criterion "linear"'),
     ({"criterion": "linear", "matrix": np.diag([1, -1])}, "matrix: must be positive semidefinite"),
-    ({"direction": [1, 0], "tolerance": 0}, "tolerance: must lie between 0 and 1; got 0"),
-    ({"direction": [1, 0], "tolerance": 1}, "tolerance: must lie between 0 and 1; got 1"),
+    ({"direction": [1, 0], "tolerance": 0}, "tolerance: must lie strictly between 0 and 1; got 0"),
+    ({"direction": [1, 0], "tolerance": 1}, "tolerance: must lie strictly between 0 and 1; got 1"),
 ]
 
 
