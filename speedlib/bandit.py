@@ -17,6 +17,7 @@ from speedlib.checks import (
     check_policy,
     check_psd,
     check_rng,
+    check_sizes,
     check_variances,
     check_vector,
     frozen,
@@ -100,6 +101,7 @@ class LinearBandit:
         else:
             # Rounding can push the variance of an action in the null space of Sigma below zero.
             variances = np.maximum(quadratic_form(features, Sigma), 0.0)
+            check_sizes("Sigma", variances, "the variances that it gives")
             if self.variances is not None:
                 given = check_variances(self.variances, n_actions, allow_zero=True)
                 if np.any(np.abs(given - variances) > 1e-9 * variances.max()):

@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Indices = NDArray[np.intp]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 #: How far the entries of a policy may miss the sum 1.
 POLICY_TOLERANCE = 1e-8
 
-#: Sizes of numbers whose squares and products, with each other's, floats can hold.
+#: Sizes of numbers that squares and products of squares, as designs and variances need them, do not
+#: take out of the range of floats.
 SMALLEST, LARGEST = 1e-60, 1e60
 
 #: The largest number of pulls: whole numbers up to here are exact as floats.
@@ -38,14 +40,39 @@ def check_finite(name: str, values: ArrayLike) -> Floats:
     return array
 
 
+def check_sizes(name: str, array: Floats, what: str = "entries") -> Floats:
+    """Return the array if each entry is 0 or between 1e-60 and 1e60 in size."""
+    size = np.abs(array)
+    wrong = (size > LARGEST) | ((size < SMALLEST) & (size > 0))
+    if wrong.any():
+        place = tuple(map(int, np.argwhere(wrong)[0]))
+        raise ValueError(
+            f"{name}: {what} must be 0 or between {SMALLEST:g} and {LARGEST:g} in size; "
+            f"got {array[place]:g}" + (f" at index {place}" if place else "")
+        )
+    return array
+
+
+def check_not_negative(name: str, values: ArrayLike) -> Floats:
+    """Return a finite array whose entries are at least 0."""
+    array = check_finite(name, values)
+    if np.any(array < 0):
+        raise ValueError(f"{name}: must be at least 0; got {array.min():g}")
+    return array
+
+
 def check_features(features: ArrayLike, name: str = "features") -> Floats:
-    """Return the features as a finite float64 array of shape (A, d) with A, d >= 1."""
+    """Return the features as a float64 array of shape (A, d), A, d >= 1, of moderate sizes."""
     array = check_finite(name, features)
     if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] < 1:
         raise ValueError(
             f"{name}: expected shape (A, d), one row per action, with A >= 1 and d >= 1; "
             f"got shape {np.shape(features)}"
         )
+    # A few rows show, as a rule, that no column is too small.
+    some = np.abs(array[:: max(1, array.shape[0] // 512)]).max(axis=0)
+    if some.min() < SMALLEST or max(array.max(), -array.min()) > LARGEST:
+        check_sizes(name, np.abs(array).max(axis=0), "the largest entry of each column")
     return array
 
 
@@ -78,7 +105,7 @@ def check_variances(
     batch: bool = False,
     name: str = "variances",
 ) -> Floats:
-    """Return variances of shape (A,), or (..., A) with `batch`, positive (or at least 0)."""
+    """Return variances, shape (A,) or (..., A) with `batch`, positive (or 0), of moderate sizes."""
     array = check_finite(name, variances)
     if array.shape[-1:] != (n_actions,) or (array.ndim != 1 and not batch):
         raise ValueError(
@@ -89,7 +116,7 @@ def check_variances(
         place = tuple(int(i) for i in np.unravel_index(np.argmin(array), array.shape))
         rule = "at least 0" if allow_zero else "greater than 0"
         raise ValueError(f"{name}: must be {rule}; got {array[place]:g} at index {place}")
-    return array
+    return check_sizes(name, array)
 
 
 def check_vector(name: str, vector: ArrayLike, length: int) -> Floats:
@@ -102,7 +129,9 @@ def check_vector(name: str, vector: ArrayLike, length: int) -> Floats:
 
 def check_direction(direction: ArrayLike, d: int) -> Floats:
     """Return the vector c whose inner product with theta is to be estimated, shape (d,)."""
-    return check_vector("direction", direction, d)
+    c = check_vector("direction", direction, d)
+    check_sizes("direction", np.abs(c).max(), "its largest entry")
+    return c
 
 
 def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
@@ -115,26 +144,23 @@ def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
     if array.shape != (d, d):
         raise ValueError(f"{name}: expected shape ({d}, {d}); got shape {array.shape}")
     rule = f"{name}: must be positive semidefinite"
-    diagonal = np.diagonal(array)
+    diagonal = check_sizes(name, np.diagonal(array), "its diagonal")
     if np.any(diagonal < 0):
         raise ValueError(f"{rule}; its diagonal holds {diagonal.min():.3g}")
     filled = np.flatnonzero((diagonal == 0) & (array.any(axis=0) | array.any(axis=1)))
     if filled.size:
         raise ValueError(f"{rule}; its diagonal is 0 at index {filled[0]} but the row is not")
     unit = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    with np.errstate(over="ignore"):
-        scaled = array / unit[:, None] / unit
-        skew = np.abs(array - array.T)
-        if np.any(skew / unit[:, None] / unit > 1e-10):
-            raise ValueError(
-                f"{name}: must be symmetric; it differs from its transpose by {skew.max():.3g}"
-            )
-    smallest = 1.0 - float(np.abs(scaled).max(initial=0.0))
-    if smallest > -0.5:  # otherwise two rows are enough to refuse it
-        smallest = float(np.linalg.eigvalsh((scaled + scaled.T) / 2)[0])
+    scaled = array / unit[:, None] / unit
+    skew = np.abs(array - array.T)
+    if np.any(skew / unit[:, None] / unit > 1e-10):
+        raise ValueError(
+            f"{name}: must be symmetric; it differs from its transpose by {skew.max():.3g}"
+        )
+    smallest = float(np.linalg.eigvalsh((scaled + scaled.T) / 2)[0])
     if smallest < -1e-10:
         raise ValueError(f"{rule}; with a unit diagonal it has the eigenvalue {smallest:.3g}")
-    return array / 2 + array.T / 2
+    return (array + array.T) / 2
 
 
 def check_count(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
@@ -228,11 +254,9 @@ def check_actions(actions: ArrayLike, n_actions: int) -> Counts:
 
 def check_designs(weights: ArrayLike) -> Floats:
     """Return designs of shape (..., A): non-negative, each summing to one (exactly, now)."""
-    b = check_finite("weights", weights)
+    b = check_not_negative("weights", weights)
     if b.ndim < 1 or b.shape[-1] < 1:
         raise ValueError(f"weights: expected shape (..., A) with A >= 1; got {b.shape}")
-    if np.any(b < 0):
-        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
     miss = np.abs(b.sum(axis=-1) - 1.0).max(initial=0.0)
     if miss > POLICY_TOLERANCE:
         raise ValueError(

@@ -64,14 +64,6 @@ class Comparison:
             for place, name in enumerate(self.strategies)
         }
 
-    def of_oracle(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the errors in multiples of the oracle loss, and half the width of intervals.
-
-        Both have shape (S, N) and are means over runs of each run's own multiple.
-        """
-        multiples = self.mse / self.oracle_loss[:, None, :]
-        return multiples.mean(axis=0), _quantile(len(self.mse), level) * _standard_error(multiples)
-
     def multiples(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Return the errors in multiples of the oracle loss, with both ends of their intervals.
 

@@ -18,11 +18,11 @@ from speedlib.checks import (
     Floats,
     check_direction,
     check_features,
-    check_finite,
+    check_not_negative,
     check_policy,
+    check_sizes,
     check_variances,
 )
-from speedlib.units import Units, moderate, times_power_of_two
 
 __all__ = [
     "CRITERIA",
@@ -31,7 +31,6 @@ __all__ = [
     "information_matrix",
     "pe_loss",
     "target_direction",
-    "value_in_units",
 ]
 
 CRITERIA = ("PE", "A", "D", "G", "linear")
@@ -156,10 +155,10 @@ def pe_loss(
     b = _check_weights(weights, x.shape[0])
     v = check_variances(variances, x.shape[0], batch=True)
     c = chosen_direction(x, policy, direction)
-    x, v, c, units = moderate(x, v, c)
     rounds = np.frexp(b.max(axis=-1))[1]  # the weights may have any sum
     root = np.sqrt(np.ldexp(b, -rounds[..., None]) / v)
-    loss = times_power_of_two(_losses(_spectrum(root, x), c), units.value - rounds)
+    with np.errstate(over="ignore"):
+        loss = np.ldexp(_losses(_spectrum(root, x), c), -rounds)
     return float(loss) if root.ndim == 1 else loss
 
 
@@ -182,26 +181,8 @@ def criterion_value(
     Returns
     -------
     float
-        Infinite (for ``"D"`` minus infinity) if the design cannot estimate what is asked. A value
-        beyond the range of floats is rounded to zero or infinity.
+        Infinite (for ``"D"`` minus infinity) if the design cannot estimate what is asked.
     """
-    x, variances, target, units = moderate(x, variances, target)
-    value = _moderate_value(criterion, weights, x, variances, target)
-    return value_in_units(criterion, value, x.shape[1], units)
-
-
-def value_in_units(criterion: str, value: float, d: int, units: Units) -> float:
-    """Take the value of a criterion from moderate units back to those that they measure."""
-    if criterion == "G":  # has no unit
-        return value
-    if criterion == "D":
-        return value + 2 * d * float(np.log(2)) * float(units.determinant)
-    return float(times_power_of_two(value, units.value))
-
-
-def _moderate_value(
-    criterion: str, weights: Floats, x: Floats, variances: Floats, target: Floats | None
-) -> float:
     spectrum = _spectrum(np.sqrt(weights if criterion == "G" else weights / variances), x)
     if criterion == "D":
         return _log_determinant(spectrum)
@@ -294,15 +275,14 @@ def chosen_direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike |
 
 def _mean_feature(x: Floats, policy: Floats) -> Floats:
     c, size = policy @ x, np.zeros(x.shape[1])
+    check_sizes("policy @ features", np.abs(c).max(), "its largest entry")
     for first in range(0, x.shape[0], BLOCK):
         size += policy[first : first + BLOCK] @ np.abs(x[first : first + BLOCK])
     return np.where(np.abs(c) > 8 * np.finfo(float).eps * size, c, 0.0)
 
 
 def _check_weights(weights: ArrayLike, n_actions: int) -> Floats:
-    b = check_finite("weights", weights)
+    b = check_not_negative("weights", weights)
     if b.shape[-1:] != (n_actions,):
         raise ValueError(f"weights: expected shape (..., {n_actions}); got shape {b.shape}")
-    if np.any(b < 0):
-        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
     return b

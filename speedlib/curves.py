@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from speedlib._extras import needed_by
-from speedlib.checks import Counts, Floats, check_rng
+from speedlib.checks import Counts, Floats, check_rng, check_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,7 @@ class MSECurves:
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the ends of normal intervals for `mse`, shape (S, N) each."""
-        half = NormalDist().inv_cdf((1 + _check_level(level)) / 2) * self.standard_error
+        half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * self.standard_error
         return self.mse - half, self.mse + half
 
     def slope(
@@ -163,7 +163,7 @@ class MSECurves:
                 f"{self.rounds[worst]} rounds is {regret[worst]:.3g}"
             )
         resampled = self._resampled_regret(row, check_rng(rng))
-        tail = (1 - _check_level(level)) / 2
+        tail = (1 - check_share("level", level)) / 2
         slopes = []
         for chosen in choices:
             log_n = np.log(self.rounds[chosen])
@@ -279,9 +279,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _check_level(level: float) -> float:
-    if not 0 < level < 1:
-        raise ValueError(f"level: must lie strictly between 0 and 1; got {level}")
-    return level

@@ -10,17 +10,19 @@ noise variances :math:`\sigma^2(a)` its information matrix is
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from speedlib.checks import (
     Floats,
+    Indices,
     check_choice,
     check_features,
     check_policy,
     check_psd,
+    check_share,
     check_variances,
 )
 from speedlib.criteria import (
@@ -30,11 +32,8 @@ from speedlib.criteria import (
     information_matrix,
     pe_loss,
     target_direction,
-    value_in_units,
 )
-from speedlib.solvers import elfving
-from speedlib.solvers.exchange import exchange_design
-from speedlib.units import moderate, times_power_of_two
+from speedlib.solvers import elfving, exchange
 
 __all__ = [
     "CRITERIA",
@@ -69,9 +68,7 @@ class Design:
     value : float
         PE: :math:`c^\top A(b)^- c = \|u\|_1^2`. A: trace of the inverse information matrix.
         linear: :math:`\mathrm{Tr}(A(b)^{-1} K)`. D: log-determinant of the information matrix
-        (large is good). G: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances. A value
-        beyond the range of floats is rounded to zero or infinity; weights and efficiency are right
-        whatever the units.
+        (large is good). G: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances.
     efficiency_bound : float
         Certified: no design is more efficient than this one by a factor above
         ``1 / efficiency_bound``. One means optimal.
@@ -94,7 +91,7 @@ class Design:
     dual: Floats
     criterion: str
     iterations: int
-    support: NDArray[np.intp] = field(init=False)
+    support: Indices = field(init=False)
 
     def __post_init__(self) -> None:
         """Derive the support."""
@@ -178,14 +175,8 @@ def optimal_design(
     check_choice("criterion", criterion, CRITERIA)
     x = check_features(features)
     v = check_variances(variances, x.shape[0])
-    allowed = TOLERANCES[criterion] if tolerance is None else _check_tolerance(tolerance)
-    x, v, target, units = moderate(x, v, _target(criterion, x, policy, direction, matrix))
-    design = _optimum(criterion, x, v, target, allowed)
-    return replace(
-        design,
-        value=value_in_units(criterion, design.value, x.shape[1], units),
-        dual=times_power_of_two(design.dual, -units.features if criterion == "G" else units.dual),
-    )
+    allowed = TOLERANCES[criterion] if tolerance is None else check_share("tolerance", tolerance)
+    return _optimum(criterion, x, v, _target(criterion, x, policy, direction, matrix), allowed)
 
 
 def design_efficiency(
@@ -232,7 +223,7 @@ def design_efficiency(
     x = check_features(features)
     b = check_policy(weights, x.shape[0], name="weights")
     v = check_variances(variances, x.shape[0])
-    x, v, target, _ = moderate(x, v, _target(criterion, x, policy, direction, matrix))
+    target = _target(criterion, x, policy, direction, matrix)
     best = _optimum(criterion, x, v, target, TOLERANCES[criterion])
     value = criterion_value(criterion, b, x, v, target)
     if criterion == "D":
@@ -245,7 +236,7 @@ def design_efficiency(
 def _optimum(
     criterion: str, x: Floats, v: Floats, target: Floats | None, tolerance: float
 ) -> Design:
-    """Solve a problem whose units are moderate; warn the caller's caller if it is not solved."""
+    """Solve the problem; warn the caller's caller if it is not solved."""
     if criterion == "PE":
         assert target is not None
         design = _pe_design(x, v, target)
@@ -273,12 +264,12 @@ def _smooth_design(
     x: Floats, v: Floats, criterion: str, matrix: Floats | None, tolerance: float
 ) -> Design:
     if criterion == "G":
-        found = exchange_design(x, "D", tolerance=tolerance)
+        found = exchange.solve(x, "D", tolerance=tolerance)
         value = criterion_value("G", found.weights, x, v)
         bound = min(1.0, x.shape[1] / value)
     else:
         points = x / np.sqrt(v)[:, None]
-        found = exchange_design(points, criterion, matrix=matrix, tolerance=tolerance)
+        found = exchange.solve(points, criterion, matrix, tolerance=tolerance)
         value, bound = found.value, found.efficiency_bound
     return Design(found.weights, value, bound, found.dual, criterion, found.iterations)
 
@@ -301,12 +292,6 @@ def _target(
     if criterion == "PE":
         return chosen_direction(x, policy, direction)
     return None if matrix is None else check_psd("matrix", matrix, x.shape[1])
-
-
-def _check_tolerance(tolerance: float) -> float:
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance: must lie between 0 and 1; got {tolerance!r}")
-    return float(tolerance)
 
 
 def _complaint(design: Design, tolerance: float) -> str:

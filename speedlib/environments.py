@@ -11,7 +11,6 @@ from speedlib.bandit import LinearBandit
 from speedlib.checks import (
     Floats,
     check_count,
-    check_finite,
     check_policy,
     check_variances,
     frozen,
@@ -247,7 +246,7 @@ def threshold_policy(variances: ArrayLike, n_low: int, low_probability: float) -
     File addl_expt.tex: a level tau of the variance such that so many actions cross it are "set
     with low target probability"; neither tau nor the probability is given.
     """
-    variances = check_finite("variances", variances)
+    variances = check_variances(variances, np.size(variances), allow_zero=True)
     n_low = check_count("n_low", n_low, 1)
     if n_low >= variances.size:
         raise ValueError(f"n_low: must be less than the {variances.size} actions; got {n_low}")

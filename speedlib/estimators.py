@@ -15,6 +15,7 @@ from speedlib.checks import (
     check_counts,
     check_direction,
     check_features,
+    check_share,
     check_variances,
 )
 from speedlib.rewards import Rewards
@@ -53,9 +54,7 @@ class ValueEstimate:
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the normal confidence interval of the given level, 0 < level < 1."""
-        if not 0 < level < 1:
-            raise ValueError(f"level: must lie strictly between 0 and 1; got {level}")
-        half = NormalDist().inv_cdf((1 + level) / 2) * self.standard_error
+        half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * self.standard_error
         return self.value - half, self.value + half
 
     def __repr__(self) -> str:
@@ -206,15 +205,10 @@ def _by_rows(counts: Counts, features: Floats, variances: Floats, direction: Flo
     return coefficients
 
 
-def bias_direction(coefficients: Floats, features: Floats, direction: Floats) -> Floats:
-    r"""Return :math:`\sum_a \ell_a x(a) - c`, shape (..., d): zero where c is estimable."""
-    return np.asarray(coefficients @ features - direction)
-
-
 def is_estimable(coefficients: Floats, features: Floats, direction: Floats) -> Flags:
     """Tell whether the coefficients reproduce the direction, in any units, shape (...,)."""
     scale = column_scale(features)
-    miss = np.linalg.norm(bias_direction(coefficients, features, direction) / scale, axis=-1)
+    miss = np.linalg.norm((coefficients @ features - direction) / scale, axis=-1)
     return np.asarray(miss <= ESTIMABLE_TOLERANCE * np.linalg.norm(direction / scale))
 
 

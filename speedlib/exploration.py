@@ -20,7 +20,7 @@ from speedlib.checks import (
 )
 from speedlib.identification import quadratic_coordinates
 from speedlib.rounding import efficient_counts
-from speedlib.solvers.exchange import exchange_design
+from speedlib.solvers.exchange import solve
 
 #: Names of the exploration designs.
 EXPLORATIONS = ("pca", "uniform", "identifiable")
@@ -104,7 +104,7 @@ def identifiable_design(features: ArrayLike) -> Floats:
     features = check_features(features)
     if not features.any():
         raise ValueError("features: exploration needs an action whose features are not all 0")
-    return exchange_design(quadratic_coordinates(features), "D").weights
+    return solve(quadratic_coordinates(features), "D").weights
 
 
 def pca_directions(features: ArrayLike) -> Floats:

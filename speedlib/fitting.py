@@ -16,6 +16,9 @@ from speedlib.checks import (
     check_choice,
     check_count,
     check_features,
+    check_not_negative,
+    check_share,
+    check_sizes,
     check_variances,
     check_vector,
 )
@@ -54,7 +57,7 @@ def prepare_table(
     """
     check_choice("preprocessing", preprocessing, PREPROCESSINGS)
     X = check_features(X, "X")
-    target = check_vector("y", y, len(X))
+    target = check_sizes("y", check_vector("y", y, len(X)))
     if preprocessing == "raw":
         return X, target
     spread = X.std(axis=0)
@@ -129,10 +132,10 @@ def fit_model(
     The paper fits "a weighted least square estimate" of both without saying how (file expt.tex).
     """
     X = check_features(X, "X")
-    y = check_vector("y", y, len(X))
+    y = check_sizes("y", check_vector("y", y, len(X)))
     if len(X) <= X.shape[1]:
         raise ValueError(f"X: a fit needs more rows than columns; got shape {X.shape}")
-    _check_floor(variance_floor)
+    check_share("variance_floor", variance_floor)
     scale = column_scale(X)
     variances = np.ones(len(X))
     theta, Sigma = np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
@@ -170,14 +173,9 @@ def fit_variances(X: ArrayLike, squares: ArrayLike, *, variance_floor: float = 0
     array, shape (d, d)
     """
     X = check_features(X, "X")
-    squares = check_variances(squares, len(X), allow_zero=True, name="squares")
-    _check_floor(variance_floor)
+    squares = check_not_negative("squares", check_vector("squares", squares, len(X)))
+    check_share("variance_floor", variance_floor)
     return _regress(X, squares, variance_floor, np.zeros((X.shape[1], X.shape[1])))
-
-
-def _check_floor(variance_floor: float) -> None:
-    if not 0 < variance_floor < 1:
-        raise ValueError(f"variance_floor: must lie between 0 and 1; got {variance_floor}")
 
 
 def _regress(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
@@ -255,7 +253,7 @@ def calibration(variances: ArrayLike, squares: ArrayLike, groups: int = 10) -> C
         If there are fewer than two rows to a group.
     """
     variances = check_variances(variances, np.size(variances), allow_zero=True)
-    squares = check_variances(squares, variances.size, allow_zero=True, name="squares")
+    squares = check_not_negative("squares", check_vector("squares", squares, variances.size))
     groups = check_count("groups", groups, 1)
     if variances.size < 2 * groups:
         raise ValueError(f"groups: each needs two of the {variances.size} rows; got {groups}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.checks import Flags, Floats, check_features, check_finite
+from speedlib.checks import Flags, Floats, check_features, check_not_negative
 from speedlib.estimators import column_scale
 from speedlib.quadratic import quadratic_features
 
@@ -82,11 +82,9 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
     Identifiability(rank 2 of 3, the variances of 2 of 3 actions determined)
     """
     x = check_features(features)
-    b = check_finite("weights", weights)
+    b = check_not_negative("weights", weights)
     if b.shape != (len(x),):
         raise ValueError(f"weights: expected shape ({len(x)},); got shape {b.shape}")
-    if np.any(b < 0):
-        raise ValueError(f"weights: must be at least 0; got {b.min():g}")
     rows = _unit(quadratic_coordinates(x))
     _, values, right = np.linalg.svd(rows[b > 0], full_matrices=False)
     basis = right[_counted(values)]

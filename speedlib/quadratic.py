@@ -6,21 +6,19 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from speedlib.checks import Floats, frozen
+from speedlib.checks import Floats, Indices, frozen
 
 
-def quadratic_features(features: ArrayLike) -> Floats:
+def quadratic_features(features: Floats) -> Floats:
     r"""Return :math:`\varphi(a)=\operatorname{svec}(x(a)x(a)^\top)`, shape (..., d(d+1)/2).
 
     Off-diagonal products carry a factor :math:`\sqrt2`, so that
     :math:`\varphi(a)^\top\operatorname{svec}(S) = x(a)^\top S x(a)` and the Euclidean norm of
     svec(S) is the Frobenius norm of S.
     """
-    array = np.asarray(features, dtype=np.float64)
-    layout = _layout(array.shape[-1])
-    return np.asarray(array[..., layout.rows] * array[..., layout.columns] * layout.weights)
+    layout = _layout(features.shape[-1])
+    return np.asarray(features[..., layout.rows] * features[..., layout.columns] * layout.weights)
 
 
 def svec_to_matrix(vector: Floats, d: int) -> Floats:
@@ -38,11 +36,11 @@ def matrix_to_svec(S: Floats) -> Floats:
 class _Layout(NamedTuple):
     """Where the entries of a symmetric matrix stand in its vector, and their weights there."""
 
-    rows: NDArray[np.intp]
-    columns: NDArray[np.intp]
+    rows: Indices
+    columns: Indices
     weights: Floats
     inverse: Floats
-    place: NDArray[np.intp]
+    place: Indices
 
 
 @cache

@@ -14,6 +14,7 @@ from speedlib.checks import (
     check_count,
     check_counts,
     check_finite,
+    check_not_negative,
     frozen,
 )
 
@@ -47,15 +48,13 @@ class Rewards:
 
     def __post_init__(self) -> None:
         means = check_finite("means", self.means)
-        scatters = check_finite("scatters", self.scatters)
+        scatters = check_not_negative("scatters", self.scatters)
         counts = check_counts(self.counts, means.shape[-1] if means.ndim else 0)
         if not counts.shape == means.shape == scatters.shape:
             raise ValueError(
                 "rewards: counts, means and scatters must have one shape; "
                 f"got {counts.shape}, {means.shape} and {scatters.shape}"
             )
-        if np.any(scatters < 0):
-            raise ValueError(f"scatters: must be at least 0; got {scatters.min():g}")
         for name, array in (("means", means), ("scatters", scatters)):
             if np.any(array[counts == 0] != 0):
                 raise ValueError(f"{name}: must be 0 for actions without rewards")

@@ -145,7 +145,7 @@ def mse_curve(
     shape = (len(names), len(budgets))
     return MSECurves(
         strategies=names,
-        methods=tuple(_method(strategy, method) for strategy in strategies),
+        methods=tuple(method if each.conditional else "draws" for each in strategies),
         rounds=budgets,
         replications=replications,
         mse=sums.mean.reshape(shape),
@@ -155,10 +155,6 @@ def mse_curve(
         group_means=(sums.groups / sums.group_sizes).reshape(*shape, plan.groups),
         group_sizes=sums.group_sizes,
     )
-
-
-def _method(strategy: Strategy, method: str) -> str:
-    return method if strategy.conditional else "draws"
 
 
 def squared_errors(
@@ -262,11 +258,8 @@ def _run_block(job: tuple[Any, ...]) -> _Block:
         errors, inestimable = squared_errors(*block)
     mean = float(errors.mean())
     square = float(np.sum((errors - mean) ** 2))
-    return _Block(mean, square, int(inestimable.sum()), _sums(groups, errors))
-
-
-def _sums(groups: Counts, errors: Floats) -> Floats:
-    return np.asarray(np.bincount(groups, errors), dtype=np.float64)
+    sums = np.bincount(groups, errors).astype(np.float64)
+    return _Block(mean, square, int(inestimable.sum()), sums)
 
 
 def _one_thread() -> AbstractContextManager[Any]:

@@ -40,7 +40,7 @@ from speedlib.rewards import Rewards
 
 @dataclass(frozen=True)
 class Setting:
-    """What every trial is told at its start (checked by `Strategy.begin`).
+    r"""What every trial is told at its start (checked by `Strategy.begin`).
 
     Parameters
     ----------
@@ -54,6 +54,8 @@ class Setting:
         The true variances, for strategies that may know them.
     replications : int or None
         Number of independent trials run at once; None for a single live one.
+    direction : array, shape (d,)
+        The vector :math:`c = \sum_a \pi(a) x(a)`.
     """
 
     features: Floats
@@ -62,11 +64,7 @@ class Setting:
     rng: np.random.Generator
     variances: Floats | None
     replications: int | None
-
-    @property
-    def direction(self) -> Floats:
-        r"""The vector :math:`c = \sum_a \pi(a) x(a)`, shape (d,)."""
-        return target_direction(self.features, self.policy)
+    direction: Floats
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -218,6 +216,7 @@ class Strategy(ABC):
             replications=(
                 None if replications is None else check_count("replications", replications, 1)
             ),
+            direction=frozen(target_direction(features, policy)),
         )
         return self._trial(setting)
 

@@ -12,17 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from speedlib.checks import Floats, check_direction, check_features, check_variances
+from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
 from speedlib.solvers.elfving import optimal_vertex, solve
 from speedlib.solvers.frame import Frame, pushed
 from speedlib.solvers.simplex import negligible
-from speedlib.units import moderate, times_power_of_two
 
 __all__ = ["BatchDesigns", "pe_designs"]
-
-Indices = NDArray[np.intp]
 
 #: Entries of the table of prices (problems times actions) that are held at once.
 BLOCK = 500_000
@@ -46,7 +43,7 @@ class BatchDesigns:
     weights : ndarray, shape (R, A)
         Optimal designs.
     values : ndarray, shape (R,)
-        Optimal values :math:`\|u\|_1^2`, zero or infinite beyond the range of floats.
+        Optimal values :math:`\|u\|_1^2`.
     gaps : ndarray, shape (R,)
         Certified relative gaps between :math:`\|u\|_1` and its lower bound :math:`c^\top y`.
     alone : int
@@ -104,7 +101,7 @@ def pe_designs(
     v = check_variances(variances, x.shape[0], batch=True)
     if v.ndim != 2:
         raise ValueError(f"variances: expected shape (R, {x.shape[0]}); got shape {v.shape}")
-    x, v, c, units = moderate(x, v, check_direction(direction, x.shape[1]))
+    c = check_direction(direction, x.shape[1])
     weights, gaps = np.zeros(v.shape), np.zeros(v.shape[0])
     if not c.any() or v.shape[0] == 0:
         weights[np.arange(v.shape[0]), v.argmin(axis=1)] = 1.0
@@ -122,7 +119,7 @@ def pe_designs(
     for problem in failed:
         single = solve(x, np.sqrt(v[problem]), c)
         weights[problem], lengths[problem], gaps[problem] = single.weights, single.norm, single.gap
-    return BatchDesigns(weights, times_power_of_two(lengths**2, units.value), gaps, failed.size)
+    return BatchDesigns(weights, lengths**2, gaps, failed.size)
 
 
 class _Shared:

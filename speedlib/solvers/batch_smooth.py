@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from speedlib.checks import Floats, check_choice, check_features, check_share, check_variances
 from speedlib.solvers.batch_newton import Problems
-from speedlib.solvers.exchange import exchange_design
+from speedlib.solvers.exchange import solve
 
 __all__ = ["SmoothDesigns", "smooth_designs"]
 
@@ -118,7 +118,7 @@ def smooth_designs(
             weights[block], values[block], bounds[block] = batch.solve(v[block], tolerance)
     left = np.flatnonzero(~(bounds >= 1.0 - tolerance))
     for r in left:
-        single = exchange_design(x / np.sqrt(v[r])[:, None], criterion, tolerance=tolerance)
+        single = solve(x / np.sqrt(v[r])[:, None], criterion, tolerance=tolerance)
         weights[r], values[r], bounds[r] = single.weights, single.value, single.efficiency_bound
     return SmoothDesigns(weights, values, bounds, left.size)
 

@@ -16,22 +16,19 @@ that the whole set is priced only a few times.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from speedlib.checks import Floats, check_direction, check_features, check_variances
+from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
 from speedlib.solvers.frame import Frame, pushed
 from speedlib.solvers.products import accurate_product
 from speedlib.solvers.simplex import basic_coefficients, shortest_combination
-from speedlib.units import moderate, times_power_of_two
 
 __all__ = ["ElfvingSolution", "elfving", "optimal_vertex", "solve"]
-
-Indices = NDArray[np.intp]
 
 #: A price above one by less than this is not worth another round.
 PRICE_TOLERANCE = 1e-11
@@ -145,20 +142,11 @@ def elfving(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) -> 
     """
     x = check_features(features)
     v = check_variances(variances, x.shape[0])
-    x, v, c, units = moderate(x, v, check_direction(direction, x.shape[1]))
-    solution = solve(x, np.sqrt(v), c)
-    size = units.value // 2
-    return replace(
-        solution,
-        coefficients=times_power_of_two(solution.coefficients, size),
-        dual=times_power_of_two(solution.dual, units.dual),
-        norm=float(times_power_of_two(solution.norm, size)),
-        lower=float(times_power_of_two(solution.lower, size)),
-    )
+    return solve(x, np.sqrt(v), check_direction(direction, x.shape[1]))
 
 
 def solve(x: Floats, sigma: Floats, c: Floats) -> ElfvingSolution:
-    """Solve Elfving's program for checked numbers in moderate units."""
+    """Solve Elfving's program for checked numbers."""
     if not c.any():
         return _nothing_to_estimate(x, sigma)
     frame = Frame(x, c)

@@ -20,19 +20,24 @@ it is the slab between Elfving's two supporting planes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from speedlib.checks import Floats, check_choice, check_count, check_finite, check_psd
+from speedlib.checks import (
+    Floats,
+    Indices,
+    check_choice,
+    check_count,
+    check_features,
+    check_psd,
+    check_share,
+)
 from speedlib.solvers.ellipsoid import Kernel, certified_value, kernel_of, largest_error
 from speedlib.solvers.interior import Iterate, newton_step, start
-from speedlib.units import moderate, times_power_of_two
 
-__all__ = ["ExchangeDesign", "exchange_design"]
-
-Indices = NDArray[np.intp]
+__all__ = ["ExchangeDesign", "exchange_design", "solve"]
 
 #: Rows that are priced at a time: a block and its product stay in the cache.
 BLOCK = 8192
@@ -53,8 +58,7 @@ class ExchangeDesign:
     weights : ndarray, shape (A,)
         Non-negative, summing to one. At most d(d+1)/2 are positive, unless M is singular.
     value : float
-        :math:`\log\det M` for ``"D"``, :math:`\mathrm{Tr}(M^- K)` otherwise (K = I for ``"A"``),
-        zero or infinite beyond the range of floats.
+        :math:`\log\det M` for ``"D"``, :math:`\mathrm{Tr}(M^- K)` otherwise (K = I for ``"A"``).
     efficiency_bound : float
         Lower bound on the efficiency: the least value any design can have divided by this one's;
         for ``"D"`` the d-th root of the ratio of the determinants. It allows for rounding, that of
@@ -140,14 +144,26 @@ def exchange_design(
     >>> design.efficiency_bound > 1 - 1e-6
     True
     """
-    x = check_finite("points", points)
-    if x.ndim != 2 or 0 in x.shape:
-        raise ValueError(f"points: expected shape (A, d), not empty; got shape {x.shape}")
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance: must lie between 0 and 1; got {tolerance!r}")
+    x, tolerance = check_features(points, "points"), check_share("tolerance", tolerance)
     check_count("max_rounds", max_rounds, 1)
-    matrix = _checked(check_choice("criterion", criterion, ("A", "D", "linear")), matrix, x)
-    x, _, matrix, units = moderate(x, np.ones(1), matrix)
+    check_choice("criterion", criterion, ("A", "D", "linear"))
+    if (criterion == "linear") != (matrix is not None):
+        raise ValueError('matrix: required by criterion "linear" and by no other')
+    kernel = None if matrix is None else check_psd("matrix", matrix, x.shape[1])
+    return solve(x, criterion, kernel, tolerance=tolerance, max_rounds=max_rounds)
+
+
+def solve(
+    x: Floats,
+    criterion: str,
+    matrix: Floats | None = None,
+    *,
+    tolerance: float = 1e-6,
+    max_rounds: int = 100,
+) -> ExchangeDesign:
+    """Solve the problem of `exchange_design` for checked numbers."""
+    if matrix is not None and not matrix.any():
+        raise ValueError("matrix: must not be zero; every design would be optimal")
     kernel = None if criterion == "D" else kernel_of(matrix, x.shape[1])
     root = None if kernel is None else kernel.root
     frame = _whitening(x, root)
@@ -169,12 +185,7 @@ def exchange_design(
             break
         goal = max(min(goal, 0.1 * gap), tolerance / 4)
         work, iterate = _exchange(x, root, work, iterate, incoming, gap, goal)
-    found = _certified(x, kernel, *best, best_gap, tolerance, steps)
-    if kernel is None:
-        value = found.value + 2 * x.shape[1] * float(np.log(2)) * units.features
-    else:
-        value = float(times_power_of_two(found.value, units.value))
-    return replace(found, value=value, dual=times_power_of_two(found.dual, units.dual))
+    return _certified(x, kernel, *best, best_gap, tolerance, steps)
 
 
 def _improve(iterate: Iterate, goal: float) -> tuple[Iterate, int]:
@@ -288,18 +299,6 @@ def _fewest(weights: Floats, points: Floats) -> Floats:
     fewest = np.zeros_like(weights)
     fewest[support] = weights[support] * multipliers
     return fewest
-
-
-def _checked(criterion: str, matrix: ArrayLike | None, x: Floats) -> Floats | None:
-    """Return K if the criterion has one."""
-    if (criterion == "linear") != (matrix is not None):
-        raise ValueError('matrix: required by criterion "linear" and by no other')
-    if matrix is None:
-        return None
-    kernel = check_psd("matrix", matrix, x.shape[1])
-    if not kernel.any():
-        raise ValueError("matrix: must not be zero; every design would be optimal")
-    return kernel
 
 
 def _whitening(x: Floats, root: Floats | None) -> Floats:

@@ -8,15 +8,12 @@ each in units of its largest value, and finds r actions that span.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from speedlib.checks import Floats
+from speedlib.checks import Floats, Indices
 from speedlib.solvers.simplex import basic_coefficients
 
 __all__ = ["Frame", "pushed"]
-
-Indices = NDArray[np.intp]
 
 #: Directions of features that add less than this, relative to their length, add no dimension.
 RANK_TOLERANCE = 1e-11

@@ -54,7 +54,7 @@ def multiplicative_design(
     computing optimal designs", Ann. Statist. 38 (2010).
     """
     check_choice("criterion", criterion, ("A", "D", "linear"))
-    x = check_features(points)
+    x = check_features(points, "points")
     d = x.shape[1]
     if np.linalg.matrix_rank(x) < d:
         raise ValueError(f"points: must span the {d} dimensions; the information is singular")

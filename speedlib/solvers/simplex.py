@@ -15,11 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from speedlib.checks import Floats
+from speedlib.checks import Floats, Indices
 
 __all__ = ["basic_coefficients", "negligible", "shortest_combination"]
-
-Indices = NDArray[np.intp]
 
 #: A vertex is optimal when no price exceeds one by more than this and its rounding error.
 OPTIMAL = 1e-12

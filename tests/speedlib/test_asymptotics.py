@@ -109,7 +109,7 @@ def test_by_the_textbook_formula() -> None:
     assert float(estimation_cost(x, v, p, q)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("scale", [1e-120, 1e-9, 1e9])
+@pytest.mark.parametrize("scale", [1e-29, 1e-9, 1e9])
 def test_units_do_not_matter(scale: float) -> None:
     v = variances(DIAGONAL)
     p = optimal_design(X, v, policy=POLICY).weights

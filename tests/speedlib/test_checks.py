@@ -98,7 +98,8 @@ def test_variances_zero_and_batches_on_request() -> None:
         ([[1.0, 0.0], [1.0, 1.0]], says("Sigma", "symmetric")),
         ([[1.0, 2.0], [2.0, 1.0]], says("Sigma", "semidefinite", "eigenvalue -1")),
         ([[1.0, 3.0], [3.0, 1.0]], says("Sigma", "semidefinite", "eigenvalue -2")),
-        ([[1e-320, 1e300], [1e300, 1.0]], says("Sigma", "semidefinite", "eigenvalue -inf")),
+        ([[1e-60, 1e60], [1e60, 1.0]], says("Sigma", "semidefinite", "eigenvalue -1e+90")),
+        ([[1e-61, 0.0], [0.0, 1.0]], says("Sigma", "diagonal", "1e-60 and 1e+60", "1e-61", "(0,)")),
         ([[1.0, 0.0], [0.0, -1e-9]], says("Sigma", "semidefinite", "diagonal holds -1e-09")),
         ([[1.0, 1e-20], [1e-20, 0.0]], says("Sigma", "diagonal is 0 at index 1", "row is not")),
         ([[1.0]], says("Sigma", "(2, 2)", "(1, 1)")),
@@ -118,7 +119,7 @@ def test_singular_and_zero_matrices_are_semidefinite() -> None:
 SINGULAR = np.array([[1.0, 2.0, 3.0], [2.0, 5.0, 7.0], [3.0, 7.0, 10.0]])
 
 
-@pytest.mark.parametrize("spread", [0, 3, 12, 60, 140])
+@pytest.mark.parametrize("spread", [0, 3, 12, 29])
 def test_semidefinite_check_forgives_rounding_in_the_units_of_each_row(spread: int) -> None:
     units = 10.0 ** np.linspace(-spread, spread, 3)
     slightly = np.array([[0.0, 1e-12, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -1e-12]])

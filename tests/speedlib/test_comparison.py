@@ -43,13 +43,9 @@ def test_curves_by_hand() -> None:
 
 
 def test_multiples_of_the_oracle_loss_by_hand() -> None:
-    means, halves = HAND.of_oracle(level=0.9)
-    np.testing.assert_allclose(means, [[2.5, 2.0], [3.5, 7.0]])
-    # Two runs: half their distance, times the quantile of a Cauchy law.
-    np.testing.assert_allclose(halves, np.tan(np.pi * 0.45) * np.array([[0.5, 0.0], [0.5, 1.0]]))
     means, lows, highs = HAND.multiples(level=0.9)
     np.testing.assert_allclose(means, np.sqrt([[6.0, 4.0], [12.0, 48.0]]))
-    # Two runs: half the distance of their logarithms, times the same quantile.
+    # Two runs: half the distance of their logarithms, times the quantile of a Cauchy law.
     factors = np.exp(np.tan(np.pi * 0.45) * np.log([[1.5, 1.0], [4 / 3, 4 / 3]]) / 2)
     np.testing.assert_allclose(highs, means * factors)
     np.testing.assert_allclose(lows, means / factors)
@@ -118,7 +114,7 @@ def test_every_run_has_an_environment_of_its_own_and_a_seed_gives_it_again() -> 
     for row, each in zip(first.oracle_loss, drawn, strict=False):
         best = optimal_design(each.bandit.features, each.bandit.variances, policy=each.policy)
         np.testing.assert_allclose(row, best.value / np.array([50, 500]))
-    means, _ = first.of_oracle()
+    means, _, _ = first.multiples()
     assert np.all(means > 0.99)
 
 

@@ -117,7 +117,7 @@ def test_no_bound_exceeds_the_exact_one_however_nearly_singular_the_matrix():
     assert checked > 180
 
 
-@pytest.mark.parametrize("exponent", [6, 10, 12, 20, 60, 140])
+@pytest.mark.parametrize("exponent", [6, 10, 12, 20, 60])
 def test_a_weight_without_which_nothing_is_estimable_stays_however_small(exponent):
     # The optimal weights are proportional to sigma: 10^-k and 1.
     design = exchange_design(np.diag([1.0, 10.0**-exponent]), "A")

@@ -69,7 +69,7 @@ def test_a_package_that_is_broken_is_not_called_missing(monkeypatch) -> None:
 
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
-    with pytest.raises(ImportError, match="^pandas: wrong version of numpy"):
+    with pytest.raises(ImportError, match=r"^pandas: wrong version of numpy"):
         by_variance({}, np.ones(3))
 
 

@@ -190,10 +190,10 @@ def test_weights_are_told_from_variances() -> None:
 
 def test_a_homoscedastic_certificate_does_not_know_the_variances() -> None:
     variances = np.array([1.0, 2.0, 0.5, 1.0])
-    one, other = (optimal_design(FOUR, unit * variances, "G") for unit in (1.0, 2.0**200))
+    one, other = (optimal_design(FOUR, unit * variances, "G") for unit in (1.0, 2.0**190))
     assert np.array_equal(one.dual, other.dual)
-    linear = [optimal_design(FOUR, unit * variances, "A").dual for unit in (1.0, 2.0**200)]
-    assert linear[1] == pytest.approx(linear[0] * 2.0**100)
+    linear = [optimal_design(FOUR, unit * variances, "A").dual for unit in (1.0, 2.0**190)]
+    assert linear[1] == pytest.approx(linear[0] * 2.0**95)
 
 
 def test_blocks_budgets_and_strategies_have_streams_of_their_own(

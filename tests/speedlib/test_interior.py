@@ -80,7 +80,7 @@ def test_steps_to_where_nothing_is_determined_are_shortened(failures, monkeypatc
 
 def test_designs_of_rows_that_rounding_mistakes_for_dependent():
     """Lengths over ten orders and a kernel of almost rank one: a design and an honest bound."""
-    x, kernel = np.array(HARD_ROWS), np.array(HARD_KERNEL)
+    x, kernel = np.array(HARD_ROWS) * 2.0**-314, np.array(HARD_KERNEL)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DesignWarning)
         design = optimal_design(x, np.ones(3), "linear", matrix=kernel)
