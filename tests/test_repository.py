@@ -124,14 +124,14 @@ def test_speedlib_needs_numpy_and_scipy_and_the_rest_only_when_asked() -> None:
     [
         ("speedlib", ()),
         ("speedbook", ("book",)),
-        ("mutation", ("book", "test", "mutation")),
+        ("tools", ("book", "test", "mutation")),
         ("tests", ("book", "test")),
     ],
 )
 def test_every_import_is_declared(folder: str, extras: tuple[str, ...]) -> None:
     declared = {canonicalize_name(wanted.name) for wanted in requirements(*extras)}
     providers = packages_distributions()
-    ours = {"speedlib", "speedbook", "mutation"} | {
+    ours = {"speedlib", "paper", "speedbook", "tools"} | {
         path.stem for path in (ROOT / folder).rglob("*.py")
     }
     for module, _ in foreign_imports(folder):
