@@ -49,8 +49,7 @@ bench-quick: $(READY)  ## the same at small sizes; nothing is stored
 	@$(PY) -m benchmarks --quick
 
 mutants: $(READY)  ## put faults into speedlib on purpose and store which check turns red (about a quarter of an hour)
-	@$(PY) -m mutation named --jobs 2
-	@$(PY) -m mutation every --jobs 2
+	@$(PY) -m tools.mutants
 
 clean:  ## remove what was built (the environment in .venv stays)
 	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis

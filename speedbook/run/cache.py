@@ -32,9 +32,10 @@ PROSE = {"counterexample", "corrected_by", "uncorrected", "rests_on"}
 #: What single pages read besides: folders, or files, of the book.
 READS = {
     "notebooks/beyond/mutants.ipynb": (
-        "mutation",
+        "tools/mutants",
         "tests/speedlib",
         "conftest.py",
+        "pyproject.toml",
         "notebooks/claims",
         "notebooks/figures",
         "book/claims.yml",

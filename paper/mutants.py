@@ -1,0 +1,94 @@
+"""What ``make mutants`` stores of faults put into ``speedlib``, and whether it is true still."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FOLDER = Path("tools/mutants")
+#: What mutmut says of a change that some check noticed; one that never ends, or takes its process
+#: with it, is noticed by whoever waits.
+CAUGHT = ("killed", "timeout", "segfault")
+
+Entry = dict[str, Any]
+
+
+def read(root: Path, name: str) -> Any:
+    """Return the content of a file of the folder: results, the list of faults, or the reasons."""
+    path = root / FOLDER / name
+    if path.suffix == ".yml":
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"rows": []}
+
+
+def find_reason(reasons: Iterable[Entry], change: Entry) -> str:
+    """Return why a change survives, or nothing."""
+    fitting = (e for e in reasons if e["function"] == change["function"])
+    return next((str(e["reason"]) for e in fitting if change["new"] in e["new"]), "")
+
+
+def changed(depends: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return what results depend on that has changed since they were stored, in words."""
+    return [name for name, digest in now.items() if depends.get(name) != digest]
+
+
+def dependencies(root: Path, asked: Entry) -> dict[str, str]:
+    """Return digests of what results depend on, by name.
+
+    Parameters
+    ----------
+    root : Path
+        The top folder of the book.
+    asked : dict
+        A fault of ``faults.yml``, or the settings of mutmut.
+    """
+    tests = asked.get("tests") or asked["pytest_add_cli_args_test_selection"]
+    around = [root / "conftest.py", *sorted((root / "tests/speedlib").glob("*.py"))]
+    files = [*(root / name for name in tests), *(p for p in around if p.name[:5] != "test_")]
+    library = sorted((root / "speedlib").rglob("*.py"))
+    registry = _registry((root / "book/claims.yml").read_text(encoding="utf-8"))
+    claims = [registry[name] for name in asked.get("claims", ())]
+    return {
+        "speedlib": _digest(without_remarks(path.read_text(encoding="utf-8")) for path in library),
+        "the tests": _digest(path.read_text(encoding="utf-8") for path in files),
+        "the claims": _digest([c["rule"], _code(root / c["notebook"])] for c in claims),
+        "the faults": _digest([{key: asked[key] for key in asked if key != "wrong"}]),
+    }
+
+
+@cache
+def _registry(claims: str) -> dict[str, Entry]:
+    return {claim["id"]: claim for claim in yaml.safe_load(claims)["claims"]}
+
+
+def _code(notebook: Path) -> list[str]:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+@cache
+def without_remarks(source: str) -> str:
+    r"""Return Python source without docstrings, blank lines and lines of comment.
+
+    Examples
+    --------
+    >>> without_remarks('def f():\n    "Halve."\n\n    # A half.\n    return 0.5\n')
+    'def f():\n    return 0.5'
+    """
+    remarks: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str):
+            remarks.update(range(node.lineno, (node.end_lineno or 0) + 1))
+    lines = (line for place, line in enumerate(source.splitlines(), 1) if place not in remarks)
+    return "\n".join(line for line in lines if line.strip() and line.lstrip()[0] != "#")
+
+
+def _digest(parts: Iterable[Any]) -> str:
+    return hashlib.sha256(json.dumps(list(parts), sort_keys=True).encode()).hexdigest()[:12]
