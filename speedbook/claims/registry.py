@@ -58,10 +58,8 @@ class Registry(BaseModel):
 def load_registry(root: Path) -> Registry:
     """Read and check ``book/claims.yml``.
 
-    Raises
-    ------
-    ValueError
-        If the file is missing, not YAML or breaks the schema; the text names each fault's place.
+    If it is missing, not YAML or breaks the schema, the text of the ValueError names each fault's
+    place.
     """
     path = root / REGISTRY
     try:

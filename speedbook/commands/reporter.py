@@ -10,13 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class Reporter:
-    """Tells of progress on standard output, and of failures on standard error.
-
-    Parameters
-    ----------
-    quiet : bool
-        Tell of failures only.
-    """
+    """Tells of progress on standard output, unless quiet, and of failures on standard error."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.console = Console(quiet=quiet, soft_wrap=True, highlight=False)

@@ -37,18 +37,7 @@ AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def source_problems(notebook: NotebookNode) -> list[str]:
-    """Say what is wrong with a notebook before it is run.
-
-    Parameters
-    ----------
-    notebook : NotebookNode
-        As read from disk.
-
-    Returns
-    -------
-    list of str
-        A sentence each; empty for a notebook that keeps the contract.
-    """
+    """Say what is wrong with a notebook before it is run, a sentence each."""
     problems = []
     for cell in notebook.cells:
         if not cell.get("id"):
@@ -95,15 +84,9 @@ def usage_problems(notebook: NotebookNode) -> list[str]:
 def unread(names: Sequence[str], sources: Iterable[str]) -> list[str]:
     """Return those of the parameters that no code reads as the cell of parameters left them.
 
-    Statements, compiled and never run, count in their order: one that both reads a name and binds
-    it, reads it. Code that is not plain Python, such as IPython's magics, reads every word in it.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The parameters.
-    sources : iterable of str
-        The code of the cells that follow, in order.
+    The sources are those of the cells that follow. Statements, compiled and never run, count in
+    their order: one that both reads a name and binds it, reads it. Code that is not plain Python,
+    such as IPython's magics, reads every word in it.
 
     Examples
     --------
@@ -152,19 +135,9 @@ def seed_problems(notebook: NotebookNode) -> list[str]:
 
 
 def output_problems(notebook: NotebookNode, root: str | None = None) -> list[str]:
-    """Say what is wrong with the outputs of an executed notebook.
+    """Say what is wrong with the outputs of an executed notebook, a sentence each.
 
-    Parameters
-    ----------
-    notebook : NotebookNode
-        As executed.
-    root : str, optional
-        The top folder of the book: its path must not occur in an output.
-
-    Returns
-    -------
-    list of str
-        A sentence each; empty where all is well.
+    The path of the book's top folder, if it is given, must not occur in them.
     """
     problems = []
     for cell in code_cells(notebook):

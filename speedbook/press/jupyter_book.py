@@ -30,13 +30,8 @@ class PressError(Exception):
 def stage(root: Path, target: Path, derived: Mapping[str, str | bytes]) -> None:
     """Lay out what the book is pressed from, touching only what changed.
 
-    Parameters
-    ----------
-    root, target : Path
-        The book's folder and the staging folder.
-    derived : mapping
-        Path from the root to the content of each file that this build derived: executed notebooks,
-        the ledger, and pictures. They stand in for the committed ones.
+    What this build derived (executed notebooks, the ledger, and pictures, by their path from the
+    root) stands in for the committed files.
     """
     files: dict[str, Path | str | bytes] = {
         name: root / name for name in TOP_FILES if (root / name).is_file()
@@ -48,10 +43,7 @@ def stage(root: Path, target: Path, derived: Mapping[str, str | bytes]) -> None:
 def press(root: Path, staged: Path, build: Path, environment: Mapping[str, str]) -> Path:
     """Press the staged book with warnings as errors and return its first page.
 
-    Raises
-    ------
-    PressError
-        If Jupyter Book fails or warns. The book that was there before stays as it was.
+    After a PressError the book that was there before is as it was.
     """
     work, html, key = build / "press", build / "html", press_key(root, staged)
     pressed, page = work / "pressed", html / "index.html"

@@ -27,14 +27,8 @@ RECORD_HEAD = ("id", "verdict", "estimate", "low", "high", "replications", "seed
 class Results(BaseModel):
     """All by which two runs are compared.
 
-    Attributes
-    ----------
-    records : dict
-        Each claim's record, the verdict among it.
-    figures : dict
-        The digest of each figure's plotted numbers, by the figure's name.
-    tables : dict
-        The SHA-256 of each table's CSV, by the name of its file.
+    Each claim's record, the verdict among it; the digest of each figure's plotted numbers, by the
+    figure's name; the SHA-256 of each table's CSV, by the name of its file.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -73,17 +67,7 @@ def _difference(thing: str, before: str | None, now: str | None) -> str:
 def read_results(notebook: NotebookNode) -> tuple[Results, dict[str, str]]:
     """Read the results from the outputs of a notebook that ran, or of one that failed.
 
-    Parameters
-    ----------
-    notebook : NotebookNode
-        As executed.
-
-    Returns
-    -------
-    results : Results
-        The records with their verdicts, and digests of the rest.
-    tables : dict
-        The CSV of each table, by the name of its file.
+    Beside them stands the CSV of each table, by the name of its file.
     """
     marks = [output.metadata.get("speedbook", {}) for output in _displays(notebook)]
     records = {mark["claim"]["id"]: mark["claim"] for mark in marks if "claim" in mark}
