@@ -168,17 +168,13 @@ def lookup(ledger: Mapping[str, dict[str, Any]], address: str) -> str:
             known = ", ".join(value) if isinstance(value, dict) else "no fields"
             raise ValueError(f"{path!r}: no {field!r} in the ledger; there is {known}")
     if form:
-        return _formatted(value, form, address)
+        try:
+            return format(value, form.strip())
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{address!r}: {error}") from None
     if fields in (["estimate"], ["interval"]):
         estimate, interval = rounded_record(row)
         return estimate if fields == ["estimate"] else interval or estimate
     if isinstance(value, dict | list) or value is None:
         raise ValueError(f"{path!r}: name one number or text of it; got {value!r}")
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _formatted(value: Any, form: str, address: str) -> str:
-    try:
-        return format(value, form.strip())
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{address!r}: {error}") from None

@@ -58,8 +58,7 @@ class Registry(BaseModel):
 def load_registry(root: Path) -> Registry:
     """Read and check ``book/claims.yml``.
 
-    If it is missing, not YAML or breaks the schema, the text of the ValueError names each fault's
-    place.
+    A file that is missing, not YAML or against the schema is a ValueError that names each place.
     """
     path = root / REGISTRY
     try:

@@ -38,10 +38,8 @@ AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 def source_problems(notebook: NotebookNode) -> list[str]:
     """Say what is wrong with a notebook before it is run, a sentence each."""
-    problems = []
-    for cell in notebook.cells:
-        if not cell.get("id"):
-            problems.append(f"{cell_name(notebook, cell)} has no id")
+    without_id = [cell for cell in notebook.cells if not cell.get("id")]
+    problems = [f"{cell_name(notebook, cell)} has no id" for cell in without_id]
     kernel = notebook.metadata.get("kernelspec", {}).get("name")
     language = notebook.metadata.get("language_info", {}).get("name")
     if (kernel, language) != (KERNEL, "python"):
@@ -59,15 +57,12 @@ def source_problems(notebook: NotebookNode) -> list[str]:
     for cell in cells:
         _, faults = read_parameters(cell.source)
         problems += [f"{cell_name(notebook, cell)}: {fault}" for fault in faults]
-    return problems or _format_problems(notebook)
-
-
-def _format_problems(notebook: NotebookNode) -> list[str]:
-    try:
-        nbformat.validate(normalise(notebook))
-    except nbformat.ValidationError as error:
-        return [f"is not a valid notebook: {error.message}"]
-    return []
+    if not problems:
+        try:
+            nbformat.validate(normalise(notebook))
+        except nbformat.ValidationError as error:
+            problems.append(f"is not a valid notebook: {error.message}")
+    return problems
 
 
 def usage_problems(notebook: NotebookNode) -> list[str]:
@@ -161,9 +156,8 @@ def _output_faults(output: NotebookNode, root: str | None) -> list[str]:
     if "image/png" in data and (size := len(png_bytes(data["image/png"]))) > MAX_PNG_BYTES:
         faults.append(f"shows a PNG of {size:,} bytes, more than {MAX_PNG_BYTES:,}")
     shown = {**output, "data": {k: v for k, v in data.items() if k != "image/png"}}
-    text = json.dumps(shown, ensure_ascii=False)
     # JSON doubles backslashes.
-    text = text.replace("\\\\", "\\")
+    text = json.dumps(shown, ensure_ascii=False).replace("\\\\", "\\")
     if match := LOCAL_PATH.search(text):
         faults.append(f"names a local path: {match[0]}")
     elif root and root in text:

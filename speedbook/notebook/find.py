@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from speedbook.notebook.parameters import Parameter, notebook_parameters
 from speedbook.notebook.values import as_shown
+from speedbook.paths import files_below
 from speedbook.text import nearest
 
 if TYPE_CHECKING:
@@ -23,10 +24,8 @@ SHELF = "notebooks"
 
 def notebook_names(root: Path) -> list[str]:
     """Return all notebooks of the book, as paths from its top folder with forward slashes."""
-    found = (path.relative_to(root) for path in (root / SHELF).rglob("*.ipynb"))
-    return sorted(
-        path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts)
-    )
+    files = files_below(root / SHELF, f"{SHELF}/")
+    return sorted(name for name in files if name.endswith(".ipynb"))
 
 
 def find_notebook(root: Path, called: str) -> str:

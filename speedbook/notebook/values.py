@@ -141,10 +141,7 @@ def read_file(path: Path) -> dict[str, Text]:
 
     A ValueError if it cannot be read or holds anything else.
     """
-    found = {}
-    for name, value in _mapping(path).items():
-        found[name] = _text(f"{path}: {name}", value)
-    return found
+    return {name: _text(f"{path}: {name}", value) for name, value in _mapping(path).items()}
 
 
 def _mapping(path: Path) -> dict[str, Any]:

@@ -50,17 +50,11 @@ class Environment(_Part):
 
     def differences(self, other: Environment) -> list[str]:
         """Say what differs in the other environment, a sentence each; empty where nothing does."""
+        now = other._facts()
         found = [
-            f"{thing} was {before}, is {now}"
-            for thing, before, now in (
-                ("Python", self.python, other.python),
-                ("the commit", _commit(self), _commit(other)),
-                *(
-                    (f"the machine's {key}", value, other.machine.get(key))
-                    for key, value in self.machine.items()
-                ),
-            )
-            if before != now
+            f"{thing} was {before}, is {now.get(thing)}"
+            for thing, before in self._facts().items()
+            if before != now.get(thing)
         ]
         found += _changes("package", self.packages, other.packages)
         found += _changes("data file", self.data, other.data)
@@ -70,10 +64,11 @@ class Environment(_Part):
             found.append("the code of speedlib or speedbook has changed")
         return found
 
-
-def _commit(environment: Environment) -> str:
-    commit = environment.commit[:12] if environment.commit else "none (no git)"
-    return commit + (" with uncommitted changes" if environment.changed else "")
+    def _facts(self) -> dict[str, Any]:
+        commit = self.commit[:12] if self.commit else "none (no git)"
+        commit += " with uncommitted changes" if self.changed else ""
+        machine = {f"the machine's {key}": value for key, value in self.machine.items()}
+        return {"Python": self.python, "the commit": commit, **machine}
 
 
 def _changes(thing: str, before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -122,12 +117,8 @@ class Manifest(_Part):
 
     def circumstances(self, other: Manifest) -> list[str]:
         """Say what differs around the other run, a sentence each."""
-        found = self.environment.differences(other.environment)
-        return (
-            [f"the code of {self.notebook} has changed", *found]
-            if self.code != other.code
-            else found
-        )
+        changed = [f"the code of {self.notebook} has changed"] if self.code != other.code else []
+        return changed + self.environment.differences(other.environment)
 
 
 def read_environment(root: Path) -> Environment:
