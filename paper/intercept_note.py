@@ -11,25 +11,16 @@ from speedlib.intercept import FAR, constant_term
 def intercept_note(
     X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, intercept: bool, centred: bool
 ) -> str:
-    """Say whether the model has an intercept, and whether the data ask for one.
+    """Say in Markdown whether the model has an intercept, and whether the data ask for one.
 
     Parameters
     ----------
-    X : array, shape (N, d)
-        Features as the model takes them, without its intercept.
-    y : array, shape (N,)
-        The target as the model takes it.
+    X, y : array, shapes (N, d) and (N,)
+        Features, without the intercept, and target as the model takes them.
     theta : array, shape (d,) or (d + 1,)
         The fit; with an intercept, that comes last.
-    intercept : bool
-        Whether the model has one.
-    centred : bool
-        Whether the means were taken off features and target.
-
-    Returns
-    -------
-    str
-        One or two sentences in Markdown.
+    intercept, centred : bool
+        Whether the model has one, and whether the means were taken off features and target.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     theta = np.asarray(theta, dtype=float)

@@ -11,19 +11,10 @@ from itertools import pairwise
 
 
 def check_increasing(minimum: int = 1, **lists: Sequence[float]) -> None:
-    """Check that each entry of a list is larger than the one before.
+    """Check that a list is long enough, and each entry larger than the one before.
 
-    Parameters
-    ----------
-    minimum : int
-        How many entries a list needs.
-    **lists : sequence of float
-        Lists by the names of their parameters.
-
-    Raises
-    ------
-    ValueError
-        If one breaks the rule.
+    Lists come by the names of their parameters. What breaks a rule, here and below, is a
+    ValueError.
 
     Examples
     --------
@@ -46,11 +37,6 @@ def check_increasing(minimum: int = 1, **lists: Sequence[float]) -> None:
 def check_distinct(**lists: Sequence[object]) -> None:
     """Check that no entry of a list stands there twice.
 
-    Raises
-    ------
-    ValueError
-        If one does.
-
     Examples
     --------
     >>> check_distinct(floors=[0.1, 0.01, 0.1])
@@ -65,11 +51,6 @@ def check_distinct(**lists: Sequence[object]) -> None:
 
 def check_lengths(**lists: Sequence[object]) -> None:
     """Check that lists have one entry for each entry of the first.
-
-    Raises
-    ------
-    ValueError
-        If one is longer or shorter.
 
     Examples
     --------
@@ -87,23 +68,9 @@ def check_lengths(**lists: Sequence[object]) -> None:
 
 
 def check_at_most(bound: float, rule: str, *, strict: bool = False, **values: float) -> None:
-    """Check that values do not exceed one that follows from other parameters.
+    """Check that values do not exceed a bound that follows from other parameters.
 
-    Parameters
-    ----------
-    bound : float
-        The largest that is allowed; with `strict`, the smallest that is not.
-    rule : str
-        What the bound is, in words.
-    strict : bool
-        Whether the bound itself is too large.
-    **values : float
-        Values by the names of their parameters.
-
-    Raises
-    ------
-    ValueError
-        If one exceeds it.
+    The rule is what the bound is, in words. With `strict`, the bound itself is too large.
 
     Examples
     --------
@@ -120,11 +87,6 @@ def check_at_most(bound: float, rule: str, *, strict: bool = False, **values: fl
 
 def check_probabilities(**shares: float) -> None:
     """Check that probabilities of different actions leave something that is not negative.
-
-    Raises
-    ------
-    ValueError
-        If their sum exceeds 1.
 
     Examples
     --------

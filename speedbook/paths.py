@@ -14,16 +14,8 @@ MARKER = "_toc.yml"
 def find_root(start: Path | None = None) -> Path:
     """Return the top folder of the book: the nearest one upwards that holds ``_toc.yml``.
 
-    Parameters
-    ----------
-    start : Path, optional
-        Where to begin; by default the current folder, and after its parents the folder that this
-        package was installed from (a notebook may run anywhere).
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
+    Without a start, from the current folder upwards, and then the folder that this package was
+    installed from (a notebook may run anywhere); a FileNotFoundError if there is none.
     """
     here = (start or Path.cwd()).resolve()
     folders = [here, *here.parents]
@@ -64,12 +56,8 @@ def write_if_changed(path: Path, content: str | bytes) -> bool:
 def mirror(files: Mapping[str, Path | str | bytes], target: Path) -> None:
     """Make a folder hold exactly the given files, touching only those that differ.
 
-    Parameters
-    ----------
-    files : mapping
-        Path inside the folder, with forward slashes, to a file to copy or to the content itself.
-    target : Path
-        The folder. What else is in it is removed.
+    Each path inside the folder, with forward slashes, comes with a file to copy or the content
+    itself.
     """
     for name, content in files.items():
         path = target / name

@@ -35,17 +35,7 @@ def catalogue() -> tuple[Dataset, ...]:
 
 
 def info(name: str) -> Dataset:
-    """Return the description of a data set.
-
-    Parameters
-    ----------
-    name : str
-        Its short name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such data set.
+    """Return the description of a data set by its short name; an unknown one is a ValueError.
 
     Examples
     --------
@@ -73,8 +63,7 @@ def load(name: str, path: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each sample, in the order of the file, with the columns that ``info(name)``
-        describes.
+        A row for each sample, in the order of the file; ``info(name)`` describes the columns.
 
     Raises
     ------

@@ -15,10 +15,7 @@ Tell = Callable[[str], object]
 def list_datasets() -> str:
     """Return what each data set is, under which terms, and where.
 
-    Raises
-    ------
-    DatasetError
-        If the folder that the environment names is none; so do the other functions here.
+    A DatasetError, here and below, if the folder that the environment names is none.
     """
     return "\n".join(
         f"{dataset.name}: {dataset.title}"
@@ -31,16 +28,7 @@ def list_datasets() -> str:
 
 
 def fetch_dataset(name: str, agree: Callable[[], bool], say: Tell) -> None:
-    """Fetch a data set once its terms are agreed to.
-
-    Parameters
-    ----------
-    name : str
-        Its short name.
-    agree : callable
-        Asks the user, after the terms were shown.
-    say : callable
-        Takes what is told.
+    """Fetch a data set once its terms, which `say` shows, are agreed to.
 
     Raises
     ------
@@ -64,22 +52,8 @@ def fetch_dataset(name: str, agree: Callable[[], bool], say: Tell) -> None:
 def check_datasets(names: Sequence[str], say: Tell, fail: Tell) -> bool:
     """Compare files with their SHA-256: all that are at hand, or those named, which must be.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Short names; none for all data sets.
-    say, fail : callable
-        Take what is told of files that are as they should be, and of others.
-
-    Returns
-    -------
-    bool
-        Whether all files are as they should be.
-
-    Raises
-    ------
-    ValueError
-        If there is no such data set.
+    Tells each through `say` or `fail`, and returns whether all are as they should be; an unknown
+    name is a ValueError.
     """
     datasets = [info(name) for name in names] or catalogue()
     return all([_check(dataset, dataset.name in names, say, fail) for dataset in datasets])

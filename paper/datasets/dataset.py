@@ -16,20 +16,9 @@ PROGRAM = r".venv\Scripts\speedbook" if os.name == "nt" else ".venv/bin/speedboo
 
 @dataclass(frozen=True)
 class Download:
-    """Where a file comes from that is not in ``data/``: an archive with the file inside.
+    """A file that is not in ``data/``: the member of a zip archive, each with its SHA-256.
 
-    Attributes
-    ----------
-    url : str
-        Address of a zip archive.
-    sha256 : str
-        SHA-256 of the archive.
-    member : str
-        Name of the file inside.
-    member_sha256 : str
-        SHA-256 of the file.
-    terms : str
-        What the user agrees to by fetching it.
+    By fetching it the user agrees to the terms.
     """
 
     url: str

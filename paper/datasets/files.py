@@ -49,11 +49,8 @@ def cache_folder() -> Path:
 def folders() -> list[Path]:
     """Return the folders where files are looked for, in this order.
 
-    Raises
-    ------
-    DatasetError
-        If the environment variable names something that is no folder: surely a slip, which would
-        otherwise show as a missing file, or not at all.
+    If the environment variable names something that is no folder, that is a DatasetError: surely a
+    slip, which would otherwise show as a missing file, or not at all.
     """
     named = os.environ.get(VARIABLE)
     if not named:
@@ -68,31 +65,15 @@ def folders() -> list[Path]:
 
 
 def find(dataset: Dataset) -> Path | None:
-    """Return where the file of a data set is, or None.
-
-    Raises
-    ------
-    DatasetError
-        As `folders`.
-    """
+    """Return where the file of a data set is, or None; see `folders`."""
     candidates = (folder / dataset.file for folder in folders())
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def locate(dataset: Dataset, path: str | os.PathLike[str] | None = None) -> Path:
-    """Return where the file of a data set is.
+    """Return where the file of a data set is: at the path, if one is given, and nowhere else.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The data set.
-    path : path-like, optional
-        Where its file is said to be; then it is looked for nowhere else.
-
-    Raises
-    ------
-    DatasetError
-        If it is not there.
+    If it is not there, that is a DatasetError.
     """
     candidates = [Path(path)] if path is not None else [at / dataset.file for at in folders()]
     for candidate in candidates:
@@ -103,31 +84,15 @@ def locate(dataset: Dataset, path: str | os.PathLike[str] | None = None) -> Path
 
 
 def read_checked(dataset: Dataset, path: Path) -> bytes:
-    """Return the content of the file of a data set, if it is the expected one.
+    """Return the content of the file of a data set, whatever its name.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        The data set.
-    path : Path
-        Its file, which may have another name.
-
-    Raises
-    ------
-    DatasetError
-        If the file cannot be read or its SHA-256 is not the expected one.
+    If it cannot be read or its SHA-256 is not the expected one, that is a DatasetError.
     """
     return _checked(path, dataset.file, expected_sha256(dataset), dataset.remedy)
 
 
 def read_embedded(file: str) -> bytes:
-    """Return the content of a file in ``data/``, if it is the expected one.
-
-    Raises
-    ------
-    DatasetError
-        As `read_checked`.
-    """
+    """Return the content of a file in ``data/``, with the check of `read_checked`."""
     return _checked(DATA_FOLDER / file, file, embedded_sha256(file), RESTORE)
 
 

@@ -81,13 +81,7 @@ def samples(
 
 
 def check_hours(hours: str, source: str) -> None:
-    """Check that the hours can be chosen: a surrogate's moments are of the spread ones.
-
-    Raises
-    ------
-    ValueError
-        If the hours are no choice, or the source has no others than spread.
-    """
+    """Check that the hours can be chosen: a surrogate's moments are of the spread ones."""
     check_choice("source", source, SOURCES)
     check_choice("hours", hours, HOURS)
     if source == "embedded" and hours != "spread":
@@ -100,17 +94,10 @@ def check_hours(hours: str, source: str) -> None:
 def make_moments(table: pd.DataFrame) -> dict[str, Any]:
     """Describe the samples of a table: what `air-quality-moments.json` holds.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As ``load("air-quality")`` returns it.
-
-    Returns
-    -------
-    dict
-        Names, number, means, covariance, quantiles and the correlation of normal scores; under
-        ``"fits"``, for each choice of weather, target and preparation, the fitted parameter and
-        covariance in the prepared coordinates, and the calibration of the variances.
+    From the table of ``load("air-quality")``, their names, number, means, covariance, quantiles and
+    the correlation of normal scores; under ``"fits"``, for each choice of weather, target and
+    preparation, the fitted parameter and covariance in the prepared coordinates, and the
+    calibration of the variances.
     """
     chosen = samples(table)
     values = chosen.to_numpy()
@@ -158,25 +145,13 @@ def _rounded(numbers: Any) -> Any:
 
 
 def load_moments() -> dict[str, Any]:
-    """Return the moments of the file in ``data/``, after a check of its SHA-256.
-
-    Raises
-    ------
-    DatasetError
-        If it is missing or not the expected one.
-    """
+    """Return the moments of the file in ``data/``; a DatasetError unless it is the expected one."""
     moments: dict[str, Any] = json.loads(read_embedded(MOMENTS))
     return moments
 
 
 def load_results() -> dict[str, Any]:
-    """Return what the real data gave: the stored results in ``data/``, likewise checked.
-
-    Raises
-    ------
-    DatasetError
-        If they are missing or not the expected ones.
-    """
+    """Return what the real data gave: the stored results in ``data/``, likewise checked."""
     results: dict[str, Any] = json.loads(read_embedded(RESULTS))
     return results
 
@@ -220,7 +195,6 @@ def draw_surrogate(
     size : int
         Number of rows.
     rng : numpy.random.Generator
-        Source of the rows.
 
     Returns
     -------

@@ -76,10 +76,7 @@ def more_actions(case: Case) -> Finding:
 
 def positive_definite(case: Case) -> Finding:
     """Section 1 and Assumption 1: a positive definite matrix gives the variances."""
-    bandit = case.environment.bandit
-    Sigma = bandit.Sigma
-    if Sigma is None:
-        Sigma = variance_parameter(bandit.features, bandit.variances)
+    Sigma = _covariance(case)
     if Sigma is None:
         return Finding(None, "no single matrix gives the variances")
     values = np.linalg.eigvalsh(Sigma)
@@ -195,10 +192,10 @@ def root_above_actions(case: Case) -> Finding:
 def large_budget(case: Case) -> Finding:
     """Theorem 1: its condition on the budget; its constant C is not given, the number has C = 1."""
     bandit = case.environment.bandit
-    definite = positive_definite(case)
-    if not definite.holds:
+    definite, Sigma = positive_definite(case), _covariance(case)
+    if Sigma is None or not definite.holds:
         return Finding(definite.holds, "none: the smallest variance is bounded by 0")
-    values = np.linalg.eigvalsh(bandit.Sigma if bandit.Sigma is not None else _solved(case))
+    values = np.linalg.eigvalsh(Sigma)
     squares = np.linalg.norm(bandit.features, axis=1) ** 2
     ratio = values[-1] * squares.max() / (values[0] * squares.min())
     least = smallest_budget(bandit.d, bandit.n_actions, float(ratio))
@@ -334,11 +331,10 @@ def _worst(findings: Sequence[Finding]) -> Finding:
     return min(findings, key=lambda finding: order[finding.holds])
 
 
-def _solved(case: Case) -> Floats:
+def _covariance(case: Case) -> Floats | None:
     bandit = case.environment.bandit
-    solved = variance_parameter(bandit.features, bandit.variances)
-    assert solved is not None
-    return solved
+    given = bandit.Sigma
+    return variance_parameter(bandit.features, bandit.variances) if given is None else given
 
 
 def _short(value: float, scale: float) -> str:

@@ -14,12 +14,7 @@ from speedbook.figures import GREY, INK
 def plot_findings(ax: Axes, table: Mapping[str, Mapping[str, Finding]]) -> None:
     """Draw assumptions by environments: a sign in each cell, on the colour of its word.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    table : mapping
-        For each environment, its findings as `examine` returns them.
+    The table holds for each environment its findings, as `examine` returns them.
     """
     keys = list(ASSUMPTIONS)
     gap = sum(ASSUMPTIONS[key].stated for key in keys)

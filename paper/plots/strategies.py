@@ -94,7 +94,6 @@ def plot_mse(
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw.
     curves : mapping
         Strategy name to a triple (rounds, mean, stderr) of equally long arrays. The bars show one
         standard error to either side.
@@ -137,19 +136,9 @@ def plot_mse(
 def plot_curves(ax: Axes, curves: MSECurves, *, title: str = "mean squared error") -> None:
     """Draw simulated curves, with a ring where pulls often do not determine the value.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    curves : speedlib.MSECurves
-        Curves of strategies that have a style: see `plot_mse`.
-    title : str
-        What is drawn. If there is a ring, the title says what it means.
-
-    Notes
-    -----
-    A ring stands where at least one replication in a hundred is inestimable. Its error then comes
-    from a generalised inverse, and the mean squared error holds a bias.
+    A ring stands where at least one replication in a hundred is inestimable, and the title says so.
+    Its error then comes from a generalised inverse, and the mean squared error holds a bias. The
+    rest is as in `plot_mse`.
     """
     often = curves.inestimable >= INESTIMABLE
     if often.any():
@@ -184,14 +173,8 @@ def _check_curve(name: str, rounds: NDArray[Any], mean: NDArray[Any], stderr: ND
 def label_ends(ax: Axes, ends: Mapping[str, tuple[float, float]]) -> None:
     """Write each strategy's name beside the end of its curve, moved apart where they would touch.
 
-    Call it last: the places depend on the limits of the axes.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        The axes that hold the curves.
-    ends : mapping
-        Strategy name to the last point of its curve, in data coordinates.
+    The ends are the last points of the curves, in data coordinates. Call it last: the places depend
+    on the limits of the axes.
     """
     ax.autoscale_view()
     to_axes = ax.transData + ax.transAxes.inverted()

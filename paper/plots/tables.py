@@ -18,14 +18,8 @@ if TYPE_CHECKING:
 def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") -> None:
     """Draw a table of shares as shaded cells with the percentages written in them.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    table : pandas.DataFrame
-        Shares between 0 and 1, such as `speedlib.comparison.by_variance` returns.
-    title, xlabel : str
-        What the cells show, and what the columns are.
+    The shares lie between 0 and 1, such as `speedlib.comparison.by_variance` returns. The title
+    says what the cells show, and the label below what the columns are.
     """
     values = table.to_numpy(float)
     # The square root lets small shares be seen; one colour from pale to dark reads in grey, too.
@@ -51,17 +45,8 @@ def plot_calibration(
 ) -> None:
     """Draw mean squared residuals against fitted variances, group by group.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    fitted, observed, standard_error : array-like, shape (G,)
-        As in `speedlib.fitting.Calibration`.
-
-    Notes
-    -----
-    Where the variances are right, the points lie on the diagonal, up to their bars of two standard
-    errors.
+    The arrays, shape (G,), are those of `speedlib.fitting.Calibration`. Where the variances are
+    right, the points lie on the diagonal, up to their bars of two standard errors.
     """
     fitted, observed = np.asarray(fitted, dtype=float), np.asarray(observed, dtype=float)
     ends = [0.0, 1.05 * max(fitted.max(), observed.max())]

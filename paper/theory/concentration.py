@@ -55,14 +55,8 @@ def printed_multiplicative_budget(
 
     .. math:: \frac{4C^2d^2\sigma^2_{\max}\log^2(A/\delta)}{\sigma^2_{\min}}
 
-    Parameters
-    ----------
-    variance_ratio : float
-        :math:`\sigma^2_{\max}/\sigma^2_{\min}`; the others as in `printed_radius`.
-
-    Notes
-    -----
-    Multiplicative corollary (file op_conc.tex).
+    The ratio of variances is :math:`\sigma^2_{\max}/\sigma^2_{\min}`, the rest as in
+    `printed_radius`; file op_conc.tex.
     """
     return 4 * constant**2 * d**2 * variance_ratio * math.log(n_actions / delta) ** 2
 
@@ -74,14 +68,7 @@ def printed_additive_budget(
 
     .. math:: \frac{16C^2d^4\sigma^4_{\max}\log^2(A/\delta)}{\sigma^4_{\min}}
 
-    Parameters
-    ----------
-    variance_ratio : float
-        :math:`\sigma^2_{\max}/\sigma^2_{\min}`; the others as in `printed_radius`.
-
-    Notes
-    -----
-    Additive corollary (file theorem1.tex).
+    Arguments as in `printed_multiplicative_budget`; file theorem1.tex.
     """
     return 16 * constant**2 * d**4 * variance_ratio**2 * math.log(n_actions / delta) ** 2
 

@@ -14,15 +14,6 @@ from scipy.optimize import minimize
 from speedlib import information_matrix
 from speedlib.checks import check_choice, check_direction, check_features, check_variances
 
-__all__ = [
-    "CRITERIA",
-    "climb_determinant",
-    "ellipse",
-    "equivalence_ratio",
-    "sensitivities",
-    "tangent_ratio",
-]
-
 CRITERIA = ("D", "A", "PE")
 
 
@@ -90,19 +81,10 @@ def equivalence_ratio(
     *,
     direction: ArrayLike | None = None,
 ) -> float:
-    """Largest sensitivity: at least one, and one exactly for an optimal design.
+    """Largest of the `sensitivities`: at least one, and one exactly for an optimal design.
 
-    The efficiency of the design is at least the inverse of this number.
-
-    Parameters
-    ----------
-    criterion, weights, features, variances, direction
-        As in :func:`sensitivities`.
-
-    Returns
-    -------
-    float
-        Infinite if the information matrix is singular.
+    The efficiency of the design is at least the inverse of this number, which is infinite if the
+    information matrix is singular.
     """
     try:
         found = sensitivities(criterion, weights, features, variances, direction=direction)
@@ -163,16 +145,7 @@ def tangent_ratio(
     r"""Largest :math:`(\tilde x(a)^\top y)^2 / c^\top y` for a given y with :math:`Ay = c`.
 
     At most one for some such y exactly if the design is PE-optimal, also where A is singular and
-    more than one y solves the equation.
-
-    Parameters
-    ----------
-    solution : array-like, shape (d,)
-        The vector y.
-    direction : array-like, shape (d,)
-        The direction c.
-    features, variances : array-like, shapes (A, d) and (A,)
-        The actions.
+    more than one y solves the equation. The solution y and the direction c have shape (d,).
     """
     x = check_features(features)
     y, c = check_direction(solution, x.shape[1]), check_direction(direction, x.shape[1])
@@ -180,20 +153,9 @@ def tangent_ratio(
 
 
 def ellipse(matrix: ArrayLike, size: float = 1.0, points: int = 361) -> NDArray[np.float64]:
-    r"""Points of the ellipse :math:`\{z : z^\top A^{-1} z = \text{size}\}` in the plane.
+    r"""Points of the ellipse :math:`\{z : z^\top A^{-1} z = \text{size}\}` in the plane, one a row.
 
-    Parameters
-    ----------
-    matrix : array-like, shape (2, 2)
-        The positive semidefinite matrix A.
-    size : float
-        What the quadratic form equals.
-    points : int
-        How many points.
-
-    Returns
-    -------
-    ndarray, shape (points, 2)
+    The matrix A, shape (2, 2), is positive semidefinite.
     """
     eigenvalues, vectors = np.linalg.eigh(np.asarray(matrix, dtype=float))
     angle = np.linspace(0, 2 * np.pi, points)

@@ -13,14 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from speedlib import target_direction
 from speedlib.checks import check_count, check_features, check_policy, check_psd
 
-__all__ = [
-    "Bounds",
-    "loss_bounds",
-    "printed_first_term",
-    "printed_loss_bounds",
-    "rounding_up_bounds",
-]
-
 
 class Bounds(NamedTuple):
     """A lower and an upper bound."""
@@ -33,12 +25,8 @@ def printed_loss_bounds(features: ArrayLike, policy: ArrayLike) -> Bounds:
     r"""Corollary 1 as printed: :math:`d\lambda_d(V) \le nL_n^* \le d\lambda_1(V)`.
 
     Here :math:`V = \sum_{a,a'} w(a) w(a')^\top = cc^\top`, so that :math:`\lambda_1 = \|c\|^2`, and
-    :math:`\lambda_d = 0` unless d = 1.
-
-    Parameters
-    ----------
-    features, policy : array-like, shapes (A, d) and (A,)
-        The actions and the target policy. Neither bound depends on the variances.
+    :math:`\lambda_d = 0` unless d = 1. Neither bound depends on the variances. For features (A, d)
+    and policy (A,).
 
     References
     ----------
@@ -59,12 +47,7 @@ def printed_first_term(
 ) -> NDArray[np.float64]:
     r"""Proposition 5, n times its first term without a constant: :math:`d\lambda_1(V)\log n`.
 
-    Parameters
-    ----------
-    features, policy : array-like, shapes (A, d) and (A,)
-        The actions and the target policy.
-    rounds : array-like of int
-        Numbers n of rounds.
+    For features (A, d), policy (A,) and numbers n of rounds.
 
     References
     ----------
@@ -109,16 +92,9 @@ def loss_bounds(features: ArrayLike, policy: ArrayLike, Sigma: ArrayLike) -> Bou
 def rounding_up_bounds(support: int, rounds: int) -> Bounds:
     r"""Loss after :math:`\lceil nb_*(a)\rceil` pulls, divided by the loss after :math:`nb_*(a)`.
 
-    With s support points there are at most n + s - 1 pulls. More pulls never hurt, which gives the
-    upper bound of one; no n + s - 1 rounds have a smaller loss than :math:`nL_n^*/(n + s - 1)`,
-    which gives the lower one.
-
-    Parameters
-    ----------
-    support : int
-        The number s of actions with positive weight.
-    rounds : int
-        The number n.
+    With s support points, the actions of positive weight, there are at most n + s - 1 pulls. More
+    pulls never hurt, which gives the upper bound of one; no n + s - 1 rounds have a smaller loss
+    than :math:`nL_n^*/(n + s - 1)`, which gives the lower one.
 
     Examples
     --------

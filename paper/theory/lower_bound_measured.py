@@ -33,10 +33,7 @@ def second_deviation(informed: float) -> float:
 
     .. math:: s = 1 + \frac{2\sqrt2}{3\sqrt m}
 
-    Parameters
-    ----------
-    informed : float
-        m, the number of rounds on which the choice of the design may rest.
+    with m the number of rounds on which the choice of the design may rest.
     """
     return 1 + DISTANCE / math.sqrt(informed)
 
@@ -46,14 +43,8 @@ def allocation_bound(rounds: float, informed: float) -> float:
 
     .. math:: \frac{t^2(1-t/\sqrt2)}{4\,(2+t/\sqrt m)^2}\cdot\frac1{n\,m}, \qquad t = 2\sqrt2/3
 
-    It is at least :math:`1/(117\,nm)`, and about :math:`1/(54\,nm)` for large m.
-
-    Parameters
-    ----------
-    rounds : float
-        n.
-    informed : float
-        m, the number of rounds on which the choice of the design may rest.
+    with n rounds, of which the choice of the design may rest on m. It is at least
+    :math:`1/(117\,nm)`, and about :math:`1/(54\,nm)` for large m.
 
     Examples
     --------
@@ -67,12 +58,8 @@ def allocation_bound(rounds: float, informed: float) -> float:
 def discard_bound(rounds: float, length: float) -> float:
     r"""Return a lower bound for the larger regret :math:`R_n` if exploration is thrown away.
 
-    :math:`\Gamma/n^2` for the rounds lost, and `allocation_bound` for the design.
-
-    Parameters
-    ----------
-    rounds, length : float
-        n and :math:`\Gamma`.
+    :math:`\Gamma/n^2` for the n rounds of which :math:`\Gamma` are lost, and `allocation_bound` for
+    the design.
     """
     return length / rounds**2 + allocation_bound(rounds, length)
 

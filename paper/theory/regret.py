@@ -6,7 +6,6 @@ proof. Everything in units of the loss itself, not of n times it, unless it says
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
-from paper.theory.concentration import limit_covariance
+from paper.theory.concentration import limit_covariance, printed_additive_budget
 from speedlib.checks import Floats, check_direction, check_features, check_variances
 
 #: Determinants below this share of the largest one belong to dependent actions.
@@ -25,14 +24,8 @@ BASIS_TOLERANCE = 1e-9
 def leading_regret(value: float, cost: float, rounds: ArrayLike, length: ArrayLike) -> Floats:
     r"""Return :math:`S^2(\Gamma/n^2 + v/(n\Gamma))`, the regret to first order.
 
-    Parameters
-    ----------
-    value : float
-        :math:`S^2 = nL_n^*`.
-    cost : float
-        v; see `speedlib.asymptotics.estimation_cost`.
-    rounds, length : array
-        n and :math:`\Gamma`.
+    The value is :math:`S^2 = nL_n^*`, the cost v is `speedlib.asymptotics.estimation_cost`; rounds
+    n and length :math:`\Gamma` may be arrays.
     """
     n, g = np.asarray(rounds, dtype=np.float64), np.asarray(length, dtype=np.float64)
     return np.asarray(value * (g / n**2 + cost / (n * g)))
@@ -76,14 +69,9 @@ def vertices(features: ArrayLike, direction: ArrayLike) -> Floats:
 class Rival(NamedTuple):
     r"""The best vertex and the runner-up.
 
-    Attributes
-    ----------
-    best : float
-        S, the cost :math:`\sum_a|w_a|\sigma_a` of the best vertex.
-    gap : float
-        D, how much more the runner-up costs.
-    spread : float
-        Standard deviation of :math:`\sqrt\Gamma` times the error of the estimated gap.
+    `best` is S, the cost :math:`\sum_a|w_a|\sigma_a` of the best vertex; `gap` is D, how much more
+    the runner-up costs; `spread` is the standard deviation :math:`\tau` of :math:`\sqrt\Gamma`
+    times the error of the estimated gap.
     """
 
     best: float
@@ -138,16 +126,10 @@ def budget_printed(
 ) -> float:
     r"""Return the budget that Theorem 1 asks for: :math:`16C^2d^4r^2\log^2(A/\delta)`.
 
-    Parameters
-    ----------
-    d, n_actions : int
-    variance_ratio : float
-        r, the largest over the smallest variance.
-    delta : float
-    C : float
-        The constant of Lemma 1, which is not stated.
+    It is that of the additive corollary, with r the largest over the smallest variance and C the
+    constant of Lemma 1, which is not stated.
     """
-    return float(16 * C**2 * d**4 * variance_ratio**2 * math.log(n_actions / delta) ** 2)
+    return float(printed_additive_budget(d, n_actions, variance_ratio, delta, C))
 
 
 def smallest_budget(d: int, n_actions: int, variance_ratio: float, C: float = 1.0) -> float:

@@ -7,27 +7,13 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "event_bound",
-    "gaussian_divergence",
-    "least_squares_level",
-    "printed_divergence",
-    "sub_exponential_tail",
-]
-
 
 def sub_exponential_tail(deviation: ArrayLike, nu: float, alpha: float) -> NDArray[np.float64]:
     r"""Bound on :math:`P(X \ge \mu + t)` for a sub-exponential variable.
 
     If :math:`E e^{\lambda(X - \mu)} \le e^{\nu^2\lambda^2/2}` for :math:`|\lambda| < 1/\alpha`, the
-    probability is at most :math:`\exp(-\tfrac12\min(t/\alpha, t^2/\nu^2))`.
-
-    Parameters
-    ----------
-    deviation : array-like
-        The deviations t, non-negative.
-    nu, alpha : float
-        The parameters, positive.
+    probability is at most :math:`\exp(-\tfrac12\min(t/\alpha, t^2/\nu^2))`, for deviations t that
+    are not negative and positive parameters.
 
     References
     ----------
@@ -45,13 +31,8 @@ def sub_exponential_tail(deviation: ArrayLike, nu: float, alpha: float) -> NDArr
 def least_squares_level(rank: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
     r"""Level of the sum of squared prediction errors, :math:`r + \log(1/\delta)`.
 
-    It is in units of :math:`\sigma^2` and without its constant: the sum exceeds a constant times
-    the level with probability at most :math:`\delta`.
-
-    Parameters
-    ----------
-    rank, delta : array-like
-        The rank r of the design, and the probability.
+    For a design of rank r, in units of :math:`\sigma^2` and without its constant: the sum exceeds
+    a constant times the level with probability at most :math:`\delta`.
 
     References
     ----------

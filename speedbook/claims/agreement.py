@@ -37,18 +37,9 @@ class Trial(_Part):
 
 
 class Agreement(_Part):
-    """The verdicts of one claim under fresh seeds.
+    """The verdicts of one claim under fresh seeds, a trial each, and the rule that decided.
 
-    Attributes
-    ----------
-    setting : {"defaults", "full"}
-        Whether ``notebooks/full.yml`` was applied.
-    rule : str
-        The rule that decided.
-    own : Trial
-        What the committed notebook recorded at its own seed.
-    trials : tuple of Trial
-        One for each seed.
+    ``own`` is what the committed notebook recorded at its own seed.
     """
 
     setting: Literal["defaults", "full"]
@@ -91,10 +82,7 @@ def _alike(one: Trial, other: Trial) -> bool:
 def read_agreements(root: Path) -> dict[str, Agreement]:
     """Read what is stored, by claim; empty where nothing is.
 
-    Raises
-    ------
-    ValueError
-        If the file is not what `store_agreements` writes.
+    A file that is not what `store_agreements` writes is a ValueError.
     """
     path = root / AGREEMENT
     if not path.is_file():
@@ -126,17 +114,7 @@ def _entry(name: str, agreement: Agreement) -> str:
 def ledger_agreements(root: Path, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return what a built ledger says of agreement, by claim.
 
-    Parameters
-    ----------
-    root : Path
-        The top folder of the book.
-    rows : mapping
-        The rows of the ledger by claim.
-
-    Returns
-    -------
-    dict
-        Claim to ``{"seeds": …, "verdicts": {verdict: how many}, "setting": …, "changed": [what]}``.
+    Each is ``{"seeds": …, "verdicts": {verdict: how many}, "setting": …, "changed": [what]}``.
     """
     return {
         name: {

@@ -45,10 +45,7 @@ class Claim(BaseModel):
     def verdict(self, low: float, high: float) -> Verdict:
         """Return what follows from an interval for the quantity that the rule is about.
 
-        Raises
-        ------
-        ValueError
-            If the claim has no rule.
+        A claim without a rule is a ValueError.
         """
         if self.rule is None:
             raise ValueError(f"id: claim {self.id!r} is untestable and has no rule")

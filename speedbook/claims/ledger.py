@@ -36,19 +36,7 @@ class LedgerError(ValueError):
 
 
 def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> dict[str, Any]:
-    """Derive the ledger from executed notebooks.
-
-    Parameters
-    ----------
-    registry : Registry
-        The claims and their rules.
-    notebooks : mapping
-        Path from the root of the book to the executed notebook, all those of the book.
-
-    Returns
-    -------
-    dict
-        ``{"claims": {id: row}}``, ready for JSON.
+    """Derive the ledger, ``{"claims": {id: row}}``, from all notebooks of the book, executed.
 
     Raises
     ------
@@ -76,15 +64,7 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
 
 
 def shelf_problems(registry: Registry, names: Collection[str]) -> list[str]:
-    """Say which claims have no notebook, and which notebooks of claims have no claim.
-
-    Parameters
-    ----------
-    registry : Registry
-        The claims.
-    names : collection of str
-        The notebooks of the book; they need not have run.
-    """
+    """Say which claims have no notebook of the book, and which notebooks of claims no claim."""
     without_claim = [
         f"{name}: no claim of book/claims.yml names this notebook"
         for name in names
@@ -140,16 +120,9 @@ def built_ledger(
 ) -> dict[str, Any]:
     """Return the ledger with what is true of one build only, and is never committed.
 
-    Parameters
-    ----------
-    ledger : dict
-        As derived.
-    seconds : mapping
-        How long each notebook ran.
-    facts : mapping
-        What all rows share, see `speedbook.run.provenance.build_facts`.
-    agreements : mapping
-        How fresh seeds agree, by claim, see `speedbook.claims.agreement.ledger_agreements`.
+    The seconds that each notebook ran, what all rows share
+    (`speedbook.run.provenance.build_facts`), and how fresh seeds agree, by claim
+    (`speedbook.claims.agreement.ledger_agreements`).
     """
     rows = {
         claim: {**row, "seconds": seconds[row["notebook"]]}
@@ -165,13 +138,7 @@ def ledger_text(ledger: dict[str, Any]) -> str:
 
 
 def read_ledger(root: Path) -> dict[str, Any]:
-    """Read the ledger in a folder, ``{"claims": {id: row}}`` and more; empty where there is none.
-
-    Parameters
-    ----------
-    root : Path
-        The top folder of the book, or where its pages are staged.
-    """
+    """Read the ledger of a book, or of its staged pages; where there is none, it has no claims."""
     path = root / LEDGER
     if not path.is_file():
         return {"claims": {}}
@@ -180,20 +147,11 @@ def read_ledger(root: Path) -> dict[str, Any]:
 
 
 def lookup(ledger: Mapping[str, dict[str, Any]], address: str) -> str:
-    """Return a number or text of the ledger as it is to be read in prose.
+    """Return a number or text of the ledger's rows as it is to be read in prose.
 
-    Parameters
-    ----------
-    ledger : mapping
-        The rows by claim.
-    address : str
-        ``claim.field`` or ``claim.details.key``, and optionally a format after a colon, as in
-        ``prop-1.details.worst:.2f``. Without one, estimate and interval are rounded as on the card.
-
-    Raises
-    ------
-    ValueError
-        If there is no such claim, field or format.
+    An address is ``claim.field`` or ``claim.details.key``, and optionally a format after a colon,
+    as in ``prop-1.details.worst:.2f``. Without one, estimate and interval are rounded as on the
+    card. A claim, field or format that does not exist is a ValueError.
     """
     path, _, form = address.partition(":")
     name, *fields = path.strip().split(".")
@@ -210,17 +168,13 @@ def lookup(ledger: Mapping[str, dict[str, Any]], address: str) -> str:
             known = ", ".join(value) if isinstance(value, dict) else "no fields"
             raise ValueError(f"{path!r}: no {field!r} in the ledger; there is {known}")
     if form:
-        return _formatted(value, form, address)
+        try:
+            return format(value, form.strip())
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{address!r}: {error}") from None
     if fields in (["estimate"], ["interval"]):
         estimate, interval = rounded_record(row)
         return estimate if fields == ["estimate"] else interval or estimate
     if isinstance(value, dict | list) or value is None:
         raise ValueError(f"{path!r}: name one number or text of it; got {value!r}")
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _formatted(value: Any, form: str, address: str) -> str:
-    try:
-        return format(value, form.strip())
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{address!r}: {error}") from None

@@ -58,10 +58,7 @@ class Registry(BaseModel):
 def load_registry(root: Path) -> Registry:
     """Read and check ``book/claims.yml``.
 
-    Raises
-    ------
-    ValueError
-        If the file is missing, not YAML or breaks the schema; the text names each fault's place.
+    A file that is missing, not YAML or against the schema is a ValueError that names each place.
     """
     path = root / REGISTRY
     try:

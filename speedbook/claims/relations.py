@@ -84,15 +84,7 @@ class Statement(NamedTuple):
 
 
 class Relations:
-    """The claims of a ledger with their verdicts and relations.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-        In the order of the registry.
-    verdicts : mapping
-        Of all these claims.
-    """
+    """The claims of a ledger, in the order of the registry, with their verdicts and relations."""
 
     def __init__(self, claims: Sequence[Claim], verdicts: Mapping[str, Verdict]) -> None:
         self.claims = {claim.id: claim for claim in claims}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum, StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeFloat
 
@@ -70,11 +70,20 @@ class _Rule(BaseModel):
 
     value: FiniteFloat
     tolerance: NonNegativeFloat = 0.0
+    #: How the rule reads, and to which sides of the value the tolerance lies: + is above it.
+    relation: ClassVar[str]
+    sides: ClassVar[str]
+
+    def __str__(self) -> str:
+        slack = f" {self.sides} {self.tolerance:g}" if self.tolerance else ""
+        return f"{self.relation} {self.value:g}{slack}"
 
     @property
     def limits(self) -> tuple[float, float]:
         """The least and the most that the quantity may be."""
-        raise NotImplementedError
+        least = -math.inf if self.sides == "+" else self.value - self.tolerance
+        most = math.inf if self.sides == "−" else self.value + self.tolerance
+        return least, most
 
     def judge(self, low: float, high: float) -> Outcome:
         """Hold when the whole interval lies within the limits, fail when all of it is outside."""
@@ -93,42 +102,21 @@ class Equal(_Rule):
     """The quantity is the value, up to the tolerance."""
 
     kind: Literal["equal"]
-
-    def __str__(self) -> str:
-        return f"equal to {self.value:g}" + (f" ± {self.tolerance:g}" if self.tolerance else "")
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The value, and the tolerance to both sides."""
-        return self.value - self.tolerance, self.value + self.tolerance
+    relation, sides = "equal to", "±"
 
 
 class AtMost(_Rule):
     """The quantity is no larger than the value, up to the tolerance."""
 
     kind: Literal["at_most"]
-
-    def __str__(self) -> str:
-        return f"at most {self.value:g}" + (f" + {self.tolerance:g}" if self.tolerance else "")
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """None below."""
-        return -math.inf, self.value + self.tolerance
+    relation, sides = "at most", "+"
 
 
 class AtLeast(_Rule):
     """The quantity is no smaller than the value, up to the tolerance."""
 
     kind: Literal["at_least"]
-
-    def __str__(self) -> str:
-        return f"at least {self.value:g}" + (f" − {self.tolerance:g}" if self.tolerance else "")
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """None above."""
-        return self.value - self.tolerance, math.inf
+    relation, sides = "at least", "−"
 
 
 Rule = Annotated[Equal | AtMost | AtLeast, Field(discriminator="kind")]

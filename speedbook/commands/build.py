@@ -50,23 +50,9 @@ Notebooks = dict[str, NotebookNode]
 def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -> Path:
     """Build the book and return its first page.
 
-    Parameters
-    ----------
-    root : Path
-        The top folder of the book.
-    refresh : bool
-        Whether to rewrite committed notebooks and ledger where their evidence changed.
-    workers : int
-        How many notebooks to run at a time.
-    reporter : Reporter
-        Whom to tell.
-
-    Raises
-    ------
-    CommandError
-        If a notebook, the registry or a page is at fault; the text has a line for each fault.
-    OSError
-        If a file cannot be written.
+    A refresh also rewrites committed notebooks and ledger where their evidence changed. The text of
+    a CommandError has a line for each notebook, entry of the registry or page at fault; an OSError
+    tells that a file cannot be written.
     """
     build = root / "_build"
     build.mkdir(exist_ok=True)
@@ -101,10 +87,7 @@ def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -
 def notebooks_of_book(root: Path) -> list[str]:
     """Return the notebooks of ``_toc.yml`` in order, as paths from the root.
 
-    Raises
-    ------
-    ValueError
-        If the table of contents is not YAML or names a page that does not exist.
+    A table of contents that is not YAML or names a page that does not exist is a ValueError.
     """
     try:
         toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))

@@ -10,13 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class Reporter:
-    """Tells of progress on standard output, and of failures on standard error.
-
-    Parameters
-    ----------
-    quiet : bool
-        Tell of failures only.
-    """
+    """Tells of progress on standard output, unless quiet, and of failures on standard error."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.console = Console(quiet=quiet, soft_wrap=True, highlight=False)
@@ -33,11 +27,7 @@ class Reporter:
     @contextmanager
     def bar(self, title: str, total: int) -> Iterator[Callable[[str], None]]:
         """Show a bar; the function that it gives advances it by one, and tells of what is done."""
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-        shown = self.console.is_terminal
-        with Progress(
-            *columns, TimeElapsedColumn(), console=self.console, disable=not shown, transient=True
-        ) as progress:
+        with self._progress() as progress:
             task = progress.add_task(title, total=total)
 
             def advance(text: str) -> None:
@@ -49,20 +39,17 @@ class Reporter:
     @contextmanager
     def steps(self, title: str, total: int) -> Iterator[Callable[[int, str], None]]:
         """Show a bar on a terminal; the function that it gives says which step runs, from 0."""
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-        shown = self.console.is_terminal
-        if not shown:
+        if not self.console.is_terminal:
             self.say(title)
-        with Progress(
-            *columns,
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[step]}", markup=False),
-            console=self.console,
-            disable=not shown,
-            transient=True,
-        ) as progress:
+        with self._progress(TextColumn("{task.fields[step]}", markup=False)) as progress:
             task = progress.add_task(title, total=total, step="")
             yield lambda place, step: progress.update(task, completed=place, step=step)
+
+    def _progress(self, *more: TextColumn) -> Progress:
+        shown = self.console.is_terminal
+        usual = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        columns = *usual, TimeElapsedColumn(), *more
+        return Progress(*columns, console=self.console, disable=not shown, transient=True)
 
     @contextmanager
     def busy(self, title: str) -> Iterator[None]:

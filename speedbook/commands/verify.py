@@ -44,21 +44,7 @@ SEED = "seed"
 
 @dataclass(frozen=True)
 class Verification:
-    """What stands on the command line.
-
-    Attributes
-    ----------
-    claims : sequence of str
-        Ids; all of them where it is empty.
-    full : bool
-        Whether to apply ``notebooks/full.yml``.
-    seeds : int
-        With 1, the notebook's own seed; with more, so many fresh ones.
-    store : bool
-        Whether to write the agreement of fresh seeds to ``book/agreement.json``.
-    jobs : int
-        How many notebooks to run at a time.
-    """
+    """What stands on the command line: without claims, all; with one seed, the notebooks' own."""
 
     claims: Sequence[str] = ()
     full: bool = False

@@ -37,22 +37,9 @@ AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def source_problems(notebook: NotebookNode) -> list[str]:
-    """Say what is wrong with a notebook before it is run.
-
-    Parameters
-    ----------
-    notebook : NotebookNode
-        As read from disk.
-
-    Returns
-    -------
-    list of str
-        A sentence each; empty for a notebook that keeps the contract.
-    """
-    problems = []
-    for cell in notebook.cells:
-        if not cell.get("id"):
-            problems.append(f"{cell_name(notebook, cell)} has no id")
+    """Say what is wrong with a notebook before it is run, a sentence each."""
+    without_id = [cell for cell in notebook.cells if not cell.get("id")]
+    problems = [f"{cell_name(notebook, cell)} has no id" for cell in without_id]
     kernel = notebook.metadata.get("kernelspec", {}).get("name")
     language = notebook.metadata.get("language_info", {}).get("name")
     if (kernel, language) != (KERNEL, "python"):
@@ -70,15 +57,12 @@ def source_problems(notebook: NotebookNode) -> list[str]:
     for cell in cells:
         _, faults = read_parameters(cell.source)
         problems += [f"{cell_name(notebook, cell)}: {fault}" for fault in faults]
-    return problems or _format_problems(notebook)
-
-
-def _format_problems(notebook: NotebookNode) -> list[str]:
-    try:
-        nbformat.validate(normalise(notebook))
-    except nbformat.ValidationError as error:
-        return [f"is not a valid notebook: {error.message}"]
-    return []
+    if not problems:
+        try:
+            nbformat.validate(normalise(notebook))
+        except nbformat.ValidationError as error:
+            problems.append(f"is not a valid notebook: {error.message}")
+    return problems
 
 
 def usage_problems(notebook: NotebookNode) -> list[str]:
@@ -95,15 +79,9 @@ def usage_problems(notebook: NotebookNode) -> list[str]:
 def unread(names: Sequence[str], sources: Iterable[str]) -> list[str]:
     """Return those of the parameters that no code reads as the cell of parameters left them.
 
-    Statements, compiled and never run, count in their order: one that both reads a name and binds
-    it, reads it. Code that is not plain Python, such as IPython's magics, reads every word in it.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The parameters.
-    sources : iterable of str
-        The code of the cells that follow, in order.
+    The sources are those of the cells that follow. Statements, compiled and never run, count in
+    their order: one that both reads a name and binds it, reads it. Code that is not plain Python,
+    such as IPython's magics, reads every word in it.
 
     Examples
     --------
@@ -152,19 +130,9 @@ def seed_problems(notebook: NotebookNode) -> list[str]:
 
 
 def output_problems(notebook: NotebookNode, root: str | None = None) -> list[str]:
-    """Say what is wrong with the outputs of an executed notebook.
+    """Say what is wrong with the outputs of an executed notebook, a sentence each.
 
-    Parameters
-    ----------
-    notebook : NotebookNode
-        As executed.
-    root : str, optional
-        The top folder of the book: its path must not occur in an output.
-
-    Returns
-    -------
-    list of str
-        A sentence each; empty where all is well.
+    The path of the book's top folder, if it is given, must not occur in them.
     """
     problems = []
     for cell in code_cells(notebook):
@@ -188,9 +156,8 @@ def _output_faults(output: NotebookNode, root: str | None) -> list[str]:
     if "image/png" in data and (size := len(png_bytes(data["image/png"]))) > MAX_PNG_BYTES:
         faults.append(f"shows a PNG of {size:,} bytes, more than {MAX_PNG_BYTES:,}")
     shown = {**output, "data": {k: v for k, v in data.items() if k != "image/png"}}
-    text = json.dumps(shown, ensure_ascii=False)
     # JSON doubles backslashes.
-    text = text.replace("\\\\", "\\")
+    text = json.dumps(shown, ensure_ascii=False).replace("\\\\", "\\")
     if match := LOCAL_PATH.search(text):
         faults.append(f"names a local path: {match[0]}")
     elif root and root in text:

@@ -50,13 +50,7 @@ PNG_TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt", b"tIME"})
 
 
 def read_notebook(path: Path) -> NotebookNode:
-    """Read a notebook as it is on disk.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a notebook of format 4.
-    """
+    """Read a notebook as it is on disk; a file that is none of format 4 is a ValueError."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
         if raw["nbformat"] != 4:
@@ -133,14 +127,9 @@ def claim_records(cell: NotebookNode) -> list[dict[str, Any]]:
 
 
 def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:
-    """Return the notebook with the outputs of an executed one that has the same code.
+    """Return the notebook with the outputs of an executed one, which must have the same code.
 
     Prose may have changed since the run; it decides nothing about the outputs.
-
-    Raises
-    ------
-    ValueError
-        If the code differs.
     """
     executed = normalise(executed)
     if code(notebook) != code(executed):

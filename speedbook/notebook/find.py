@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from speedbook.notebook.parameters import Parameter, notebook_parameters
 from speedbook.notebook.values import as_shown
+from speedbook.paths import files_below
 from speedbook.text import nearest
 
 if TYPE_CHECKING:
@@ -23,27 +24,16 @@ SHELF = "notebooks"
 
 def notebook_names(root: Path) -> list[str]:
     """Return all notebooks of the book, as paths from its top folder with forward slashes."""
-    found = (path.relative_to(root) for path in (root / SHELF).rglob("*.ipynb"))
-    return sorted(
-        path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts)
-    )
+    files = files_below(root / SHELF, f"{SHELF}/")
+    return sorted(name for name in files if name.endswith(".ipynb"))
 
 
 def find_notebook(root: Path, called: str) -> str:
     """Return the notebook that is meant, as a path from the top folder of the book.
 
-    Parameters
-    ----------
-    root : Path
-        The top folder of the book.
-    called : str
-        A path, from the current folder or the top folder, or a short name such as
-        ``fig1a-unit-ball``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such notebook, or several; the text names the nearest, or those.
+    It may be called by a path, from the current folder or the top folder, or by a short name such
+    as ``fig1a-unit-ball``. If there is none, or several, the ValueError names the nearest, or
+    those.
     """
     names = notebook_names(root)
     for folder in (Path.cwd(), root):
@@ -67,10 +57,7 @@ def find_notebook(root: Path, called: str) -> str:
 def parameters_of(root: Path, name: str) -> tuple[Parameter, ...]:
     """Read the parameters of a notebook without loading what reads all of it.
 
-    Raises
-    ------
-    ValueError
-        If the file is no notebook, or its parameters cell breaks the contract.
+    A file that is no notebook, or whose parameters cell breaks the contract, is a ValueError.
     """
     try:
         return notebook_parameters(json.loads((root / name).read_text(encoding="utf-8")))

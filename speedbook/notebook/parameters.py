@@ -57,12 +57,9 @@ class Parameter:
         return "" if self.high is None else f"at most {_bound(self.high)}"
 
     def check(self, value: Any) -> Value:
-        """Return the value in the parameter's own type.
+        """Return the value in the parameter's own type, or raise a ValueError.
 
-        Raises
-        ------
-        ValueError
-            If the value has another type or breaks the rule; the text names all three.
+        The text names the parameter, the value, and the type or the rule that it breaks.
         """
         if not self.type.startswith("list["):
             return self._check_scalar(value)
@@ -97,19 +94,9 @@ def _bound(number: float) -> str:
 
 
 def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
-    """Read a parameters cell.
+    """Read a parameters cell, which is parsed and never run.
 
-    Parameters
-    ----------
-    source : str
-        The code of the cell. It is parsed, never run.
-
-    Returns
-    -------
-    parameters : tuple of Parameter
-        Those that could be read, in order.
-    problems : list of str
-        What is wrong, a sentence each; empty for a cell that keeps the contract.
+    Returns those parameters that could be read, in order, and what is wrong, a sentence each.
 
     Examples
     --------
@@ -149,18 +136,10 @@ def parameters_cells(notebook: Mapping[str, Any]) -> list[Any]:
 
 
 def notebook_parameters(notebook: Mapping[str, Any]) -> tuple[Parameter, ...]:
-    """Return the typed parameters of a notebook.
+    """Return the typed parameters of a notebook, whose one cell of them must keep the contract.
 
-    Parameters
-    ----------
-    notebook : mapping
-        As nbformat reads it, or as the JSON of its file is: help must come before nbformat could
-        be loaded.
-
-    Raises
-    ------
-    ValueError
-        If there is not exactly one parameters cell, or it breaks the contract.
+    It comes as nbformat reads it, or as the JSON of its file is: help must come before nbformat
+    could be loaded.
     """
     cells = parameters_cells(notebook)
     if len(cells) != 1:

@@ -85,20 +85,7 @@ def _read_inline(children: Iterable[Token]) -> Iterator[str]:
 
 
 def prose_problems(name: str, notebook: NotebookNode) -> list[str]:
-    """Say which cells of a notebook hold loose numbers.
-
-    Parameters
-    ----------
-    name : str
-        The notebook's path from the root of the book; those of figures and claims keep the rule.
-    notebook : NotebookNode
-        As read from disk.
-
-    Returns
-    -------
-    list of str
-        A sentence for each cell at fault; empty where all is well.
-    """
+    """Say which cells of a notebook of `RULED` hold loose numbers, a sentence for each cell."""
     if not name.startswith(RULED):
         return []
     return [

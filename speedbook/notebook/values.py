@@ -28,20 +28,10 @@ Text = str | list[str]
 def read_values(
     parameters: Sequence[Parameter], given: Iterable[tuple[str, Text]]
 ) -> dict[str, Value]:
-    """Read and check values; the last one given for a parameter counts.
+    """Read and check values given as text; the last one given for a parameter counts.
 
-    Parameters
-    ----------
-    parameters : sequence of Parameter
-        Those of the notebook.
-    given : iterable of pairs
-        Names, and values as text.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, or a value has the wrong type or breaks the parameter's rule; a line
-        for each fault.
+    A name that is unknown, and a value of the wrong type or against the parameter's rule, is a
+    fault; the ValueError has a line for each.
 
     Examples
     --------
@@ -133,13 +123,7 @@ READERS: Mapping[str, Callable[[str], Scalar]] = {
 
 
 def read_assignments(assignments: Sequence[str]) -> list[tuple[str, Text]]:
-    """Split ``name=value`` of the command line.
-
-    Raises
-    ------
-    ValueError
-        If one is of another form, or a name is given twice.
-    """
+    """Split ``name=value``; any other form, and a name that is given twice, is a ValueError."""
     found: dict[str, Text] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
@@ -153,17 +137,11 @@ def read_assignments(assignments: Sequence[str]) -> list[tuple[str, Text]]:
 
 
 def read_file(path: Path) -> dict[str, Text]:
-    """Read a YAML or JSON file of parameters and values.
+    """Read a YAML or JSON file of parameters, each with a value or a list of values.
 
-    Raises
-    ------
-    ValueError
-        If the file cannot be read or does not hold names with a value, or a list of values, each.
+    A ValueError if it cannot be read or holds anything else.
     """
-    found = {}
-    for name, value in _mapping(path).items():
-        found[name] = _text(f"{path}: {name}", value)
-    return found
+    return {name: _text(f"{path}: {name}", value) for name, value in _mapping(path).items()}
 
 
 def _mapping(path: Path) -> dict[str, Any]:
@@ -194,17 +172,7 @@ def _text(place: str, value: Any) -> Text:
 def full_values(root: Path, notebook: str) -> dict[str, Text]:
     """Return what ``notebooks/full.yml`` sets for a notebook; nothing where it is not named.
 
-    Parameters
-    ----------
-    root : Path
-        The top folder of the book.
-    notebook : str
-        The notebook's path from there.
-
-    Raises
-    ------
-    ValueError
-        If the file is missing or of another form.
+    A file that is missing or of another form is a ValueError.
     """
     if (root / FORMER).exists():
         raise ValueError(f"{FORMER}: is now called {FULL}; please rename it")

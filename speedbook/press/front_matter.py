@@ -53,18 +53,7 @@ class Front(NamedTuple):
 
 
 def page_problems(notebook: NotebookNode) -> list[str]:
-    """Say what a notebook lacks to become a page of the book.
-
-    Parameters
-    ----------
-    notebook : NotebookNode
-        As read from disk.
-
-    Returns
-    -------
-    list of str
-        A sentence each; empty where all is well.
-    """
+    """Say what a notebook lacks to become a page of the book, a sentence each."""
     first = notebook.cells[0] if notebook.cells else None
     if first is None or first.cell_type != "markdown" or not first.source.startswith("# "):
         return ["its first cell must be Markdown and begin with the title, `# …`"]
@@ -85,21 +74,9 @@ def _read_front(paragraph: str) -> Front | None:
 
 
 def as_page(notebook: NotebookNode, name: str, claims: Sequence[str]) -> NotebookNode:
-    """Return a notebook as the book shows it.
+    """Return an executed notebook as the book shows it, with the claims that it puts to the test.
 
-    Parameters
-    ----------
-    notebook : NotebookNode
-        As executed.
-    name : str
-        Its path from the root of the book.
-    claims : sequence of str
-        The ids of the claims that it puts to the test.
-
-    Raises
-    ------
-    ValueError
-        If it lacks a title, the paragraph about itself or a valid parameters cell.
+    A ValueError if it lacks a title, the paragraph about itself or a valid parameters cell.
     """
     if problems := page_problems(notebook):
         raise ValueError("; ".join(problems))

@@ -19,6 +19,8 @@ from speedbook.run.execution import ANSI
 
 #: Besides the pages, a page may include these files from the top folder.
 TOP_FILES = ("_config.yml", "_toc.yml", "CHANGELOG.md", "CITATION.cff")
+COMMAND = "from jupyter_book.cli.main import main; main(prog_name='jupyter-book')"
+STRICT = ("--warningiserror", "--keep-going")
 #: Lines of the press's log that a failure shows.
 LOG_LINES = 20
 
@@ -30,13 +32,8 @@ class PressError(Exception):
 def stage(root: Path, target: Path, derived: Mapping[str, str | bytes]) -> None:
     """Lay out what the book is pressed from, touching only what changed.
 
-    Parameters
-    ----------
-    root, target : Path
-        The book's folder and the staging folder.
-    derived : mapping
-        Path from the root to the content of each file that this build derived: executed notebooks,
-        the ledger, and pictures. They stand in for the committed ones.
+    What this build derived (executed notebooks, the ledger, and pictures, by their path from the
+    root) stands in for the committed files.
     """
     files: dict[str, Path | str | bytes] = {
         name: root / name for name in TOP_FILES if (root / name).is_file()
@@ -48,10 +45,7 @@ def stage(root: Path, target: Path, derived: Mapping[str, str | bytes]) -> None:
 def press(root: Path, staged: Path, build: Path, environment: Mapping[str, str]) -> Path:
     """Press the staged book with warnings as errors and return its first page.
 
-    Raises
-    ------
-    PressError
-        If Jupyter Book fails or warns. The book that was there before stays as it was.
+    After a PressError the book that was there before is as it was.
     """
     work, html, key = build / "press", build / "html", press_key(root, staged)
     pressed, page = work / "pressed", html / "index.html"
@@ -65,34 +59,19 @@ def press(root: Path, staged: Path, build: Path, environment: Mapping[str, str])
     pressed.unlink(missing_ok=True)
     log = build / "press.log"
     with log.open("w", encoding="utf-8") as sink:
-        code = _run(
+        done = subprocess.run(
             # Jupyter Book writes to `_build` in the folder that it is given.
-            ["build", str(staged), "--path-output", str(work), "--warningiserror", "--keep-going"],
-            {**os.environ, **environment},
-            sink.fileno(),
+            [sys.executable, "-c", COMMAND, "build", staged, "--path-output", work, *STRICT],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
         )
-    if code:
+    if done.returncode:
         raise PressError(_complaints(log))
     mirror(files_below(work / "_build" / "html"), html)
     write_atomically(pressed, key)
     return page
-
-
-def _run(arguments: list[str], environment: Mapping[str, str], sink: int) -> int:
-    command = "from jupyter_book.cli.main import main; main(prog_name='jupyter-book')"
-    process = subprocess.Popen(
-        [sys.executable, "-c", command, *arguments],
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=sink,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        return process.wait()
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
 
 
 def _complaints(log: Path) -> str:

@@ -44,10 +44,7 @@ def drawn_pictures(notebooks: Mapping[str, NotebookNode]) -> dict[str, bytes]:
 def pictures(root: Path, notebooks: Mapping[str, NotebookNode]) -> dict[str, bytes]:
     """Return the files of the pictures that prose pages show, by their path from the root.
 
-    Raises
-    ------
-    ValueError
-        If a page shows a figure that no notebook displays.
+    A page that shows a figure which no notebook displays is a ValueError.
     """
     drawn = drawn_pictures(notebooks)
     files = {}

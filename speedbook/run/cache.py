@@ -113,13 +113,7 @@ class Run:
 
 
 class Cache:
-    """Executed notebooks in a folder, by notebook and key.
-
-    Parameters
-    ----------
-    folder : Path
-        Where they are; it need not exist yet.
-    """
+    """Executed notebooks in a folder, which need not exist yet, by notebook and key."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

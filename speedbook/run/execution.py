@@ -40,20 +40,10 @@ ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class Job:
-    """A notebook to run.
+    """A notebook to run: it is only read, and the executed one goes into the file ``output``.
 
-    Attributes
-    ----------
-    name : str
-        Its path from the root of the book, as messages give it.
-    source, output : Path
-        The notebook, which is only read, and the file for the executed one.
-    timeout : int
-        Seconds for each cell.
-    parameters : mapping
-        Values, checked before, that take the place of the notebook's own.
-    progress : Path, optional
-        A file for the place of the cell that runs, counted from 0.
+    ``name`` is the one that messages give. ``parameters``, checked before, take the place of the
+    notebook's own. The file ``progress`` gets the place of the cell that runs, counted from 0.
     """
 
     name: str
@@ -79,22 +69,11 @@ def execute_all(
     environment: dict[str, str],
     tick: Callable[[], None] | None = None,
 ) -> Iterator[Finished]:
-    """Run notebooks in a small pool and yield each as it ends.
+    """Run notebooks, a few at a time, and yield each as it ends.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        What to run.
-    workers : int
-        How many at a time.
-    environment : dict
-        Variables for the kernels, besides those of this process.
-    tick : callable, optional
-        Called every so often while notebooks run.
-
-    Notes
-    -----
-    An interrupt stops the workers, and with them their kernels, before it goes on to the caller.
+    The variables are for the kernels, besides those of this process; `tick` is called every so
+    often while notebooks run. An interrupt stops the workers, and with them their kernels, before
+    it goes on to the caller.
     """
     pool = ProcessPoolExecutor(
         min(workers, len(jobs)) or 1,

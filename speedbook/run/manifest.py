@@ -35,22 +35,8 @@ class _Part(BaseModel):
 class Environment(_Part):
     """All that results may depend on besides the notebook and its parameters.
 
-    Attributes
-    ----------
-    commit, changed : str and bool, optional
-        The commit, and whether files differ from it; None without git.
-    sources : str
-        Digest of our own code and the stored benchmarks.
-    lock : str, optional
-        SHA-256 of ``requirements.txt``.
-    python : str
-        Version.
-    packages : dict
-        Versions of all that is installed.
-    data : dict
-        SHA-256 of each file in ``data``.
-    machine : dict
-        System, processor and number of cores.
+    ``commit`` and ``changed``, whether files differ from it, are None without git. ``sources`` is a
+    digest of our own code and the stored benchmarks; ``lock`` and ``data`` are SHA-256.
     """
 
     commit: str | None
@@ -64,17 +50,11 @@ class Environment(_Part):
 
     def differences(self, other: Environment) -> list[str]:
         """Say what differs in the other environment, a sentence each; empty where nothing does."""
+        now = other._facts()
         found = [
-            f"{thing} was {before}, is {now}"
-            for thing, before, now in (
-                ("Python", self.python, other.python),
-                ("the commit", _commit(self), _commit(other)),
-                *(
-                    (f"the machine's {key}", value, other.machine.get(key))
-                    for key, value in self.machine.items()
-                ),
-            )
-            if before != now
+            f"{thing} was {before}, is {now.get(thing)}"
+            for thing, before in self._facts().items()
+            if before != now.get(thing)
         ]
         found += _changes("package", self.packages, other.packages)
         found += _changes("data file", self.data, other.data)
@@ -84,10 +64,11 @@ class Environment(_Part):
             found.append("the code of speedlib or speedbook has changed")
         return found
 
-
-def _commit(environment: Environment) -> str:
-    commit = environment.commit[:12] if environment.commit else "none (no git)"
-    return commit + (" with uncommitted changes" if environment.changed else "")
+    def _facts(self) -> dict[str, Any]:
+        commit = self.commit[:12] if self.commit else "none (no git)"
+        commit += " with uncommitted changes" if self.changed else ""
+        machine = {f"the machine's {key}": value for key, value in self.machine.items()}
+        return {"Python": self.python, "the commit": commit, **machine}
 
 
 def _changes(thing: str, before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -107,28 +88,10 @@ def _short(value: str | None) -> str:
 class Manifest(_Part):
     """The whole of a run folder's ``manifest.json``.
 
-    Attributes
-    ----------
-    notebook : str
-        Its path from the root of the book.
-    code : str
-        Digest of its code, as it is in the book.
-    setting : {"defaults", "full"}
-        Whether ``notebooks/full.yml`` was applied.
-    parameters : dict
-        All of them, also those at their defaults.
-    changed : tuple of str
-        Those that are not.
-    seed : int, optional
-        The parameter of this name, where there is one.
-    cell_timeout : int
-        Seconds that a cell was allowed to take.
-    started : str
-        In coordinated universal time.
-    seconds : float
-        How long the notebook ran.
-    failure : str
-        In which cell it failed and why; empty for a good run.
+    ``notebook`` is a path from the root of the book, ``code`` the digest of its code as it is
+    there. ``parameters`` are all of them, ``changed`` those not at their defaults. A cell was
+    allowed ``cell_timeout`` seconds. ``started`` is in coordinated universal time. ``failure`` says
+    in which cell the run failed and why, and is empty for a good one.
     """
 
     format: Literal[1] = 1
@@ -154,12 +117,8 @@ class Manifest(_Part):
 
     def circumstances(self, other: Manifest) -> list[str]:
         """Say what differs around the other run, a sentence each."""
-        found = self.environment.differences(other.environment)
-        return (
-            [f"the code of {self.notebook} has changed", *found]
-            if self.code != other.code
-            else found
-        )
+        changed = [f"the code of {self.notebook} has changed"] if self.code != other.code else []
+        return changed + self.environment.differences(other.environment)
 
 
 def read_environment(root: Path) -> Environment:
@@ -187,13 +146,7 @@ def code_digest(notebook: NotebookNode) -> str:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest, or that of a run folder.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read or is no manifest.
-    """
+    """Read a manifest, or that of a run folder; if it is none, the ValueError says why."""
     path = path / MANIFEST if path.is_dir() else path
     try:
         return Manifest.model_validate_json(path.read_bytes())

@@ -24,17 +24,8 @@ SHORT = 12
 def build_facts(root: Path) -> dict[str, Any]:
     """Return what all results of one build share, ready for JSON.
 
-    Parameters
-    ----------
-    root : Path
-        The top folder of the book.
-
-    Returns
-    -------
-    dict
-        ``profile`` (a build runs every notebook at its defaults), ``commit`` (None without git),
-        ``changed`` (whether files differ from the commit), ``python``, and the digests
-        ``environment`` and ``data``.
+    A build runs every notebook at its ``profile``, the defaults; ``environment`` and ``data`` are
+    digests, the rest is as in `git_state`.
     """
     return {
         "profile": "defaults",

@@ -27,14 +27,8 @@ RECORD_HEAD = ("id", "verdict", "estimate", "low", "high", "replications", "seed
 class Results(BaseModel):
     """All by which two runs are compared.
 
-    Attributes
-    ----------
-    records : dict
-        Each claim's record, the verdict among it.
-    figures : dict
-        The digest of each figure's plotted numbers, by the figure's name.
-    tables : dict
-        The SHA-256 of each table's CSV, by the name of its file.
+    Each claim's record, the verdict among it; the digest of each figure's plotted numbers, by the
+    figure's name; the SHA-256 of each table's CSV, by the name of its file.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,15 +39,8 @@ class Results(BaseModel):
 
     def differences(self, other: Results) -> list[str]:
         """Say what differs in the other results, a sentence each; empty where nothing does."""
-        found = [
-            sentence
-            for kind, mine, theirs in (
-                ("figure", self.figures, other.figures),
-                ("table", self.tables, other.tables),
-            )
-            for name in sorted({*mine, *theirs})
-            if (sentence := _difference(f"{kind} {name}", mine.get(name), theirs.get(name)))
-        ]
+        found = _changes("figure", self.figures, other.figures)
+        found += _changes("table", self.tables, other.tables)
         for name in sorted({*self.records, *other.records}):
             mine, theirs = self.records.get(name, {}), other.records.get(name, {})
             for key in sorted({*mine, *theirs}):
@@ -62,37 +49,23 @@ class Results(BaseModel):
         return found
 
 
-def _difference(thing: str, before: str | None, now: str | None) -> str:
-    if before == now:
-        return ""
-    if before is None or now is None:
-        return f"{thing}: {'is new' if before is None else 'is missing'}"
-    return f"{thing}: shows other numbers"
+def _changes(kind: str, before: dict[str, str], now: dict[str, str]) -> list[str]:
+    words = {name: "shows other numbers" for name in before if before[name] != now.get(name)}
+    words |= dict.fromkeys(before.keys() - now.keys(), "is missing")
+    words |= dict.fromkeys(now.keys() - before.keys(), "is new")
+    return [f"{kind} {name}: {words[name]}" for name in sorted(words)]
 
 
 def read_results(notebook: NotebookNode) -> tuple[Results, dict[str, str]]:
     """Read the results from the outputs of a notebook that ran, or of one that failed.
 
-    Parameters
-    ----------
-    notebook : NotebookNode
-        As executed.
-
-    Returns
-    -------
-    results : Results
-        The records with their verdicts, and digests of the rest.
-    tables : dict
-        The CSV of each table, by the name of its file.
+    Beside them stands the CSV of each table, by the name of its file.
     """
     marks = [output.metadata.get("speedbook", {}) for output in _displays(notebook)]
     records = {mark["claim"]["id"]: mark["claim"] for mark in marks if "claim" in mark}
     figures = {m["figure"]["name"]: m["figure"]["digest"] for m in marks if "figure" in m}
-    frames = [
-        html
-        for output in _displays(notebook)
-        if FRAME in (html := output.data.get("text/html", ""))
-    ]
+    pages = (output.data.get("text/html", "") for output in _displays(notebook))
+    frames = (html for html in pages if FRAME in html)
     tables = {f"table-{i:02}.csv": table_csv(html) for i, html in enumerate(frames, start=1)}
     digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in tables.items()}
     return Results(records=records, figures=figures, tables=digests), tables

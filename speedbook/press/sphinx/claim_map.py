@@ -29,7 +29,6 @@ from speedbook.press.sphinx.tables import (
     page_ledger,
     reference,
     table,
-    verdict_text,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class ClaimMap(SphinxDirective):
         key = nodes.paragraph("", classes=["claim-map-key"])
         for verdict in Verdict:
             if verdict in {relations.verdicts[name] for name in shown}:
-                key += [badge(verdict, verdict_text(verdict)), nodes.Text(" ")]
+                key += [badge(verdict), nodes.Text(" ")]
         return [key, picture]
 
 
@@ -143,20 +142,19 @@ class ClaimFoundations(SphinxDirective):
         claim, verdict = relations.claims[name], relations.verdicts[name]
         row = page_ledger(self.env)["claims"][name]
         cells: list[Content] = [
-            [badge(verdict, verdict_text(verdict))],
+            [badge(verdict)],
             [
                 card_link(self.env, name, row, claim.title),
                 nodes.Text(" "),
                 muted(f"{claim.place} · {name}"),
             ],
-            self._bears(name, relations) if kind == "fault" else self._rests(name, relations),
+            chips(self.env, relations.above(name), relations)
+            if kind == "fault"
+            else self._rests(name, relations),
         ]
         if LAST[kind]:
             cells.append(chips(self.env, claim.corrected_by, relations))
         return nodes.row("", *map(entry, cells))
-
-    def _bears(self, name: str, relations: Relations) -> list[nodes.Node]:
-        return chips(self.env, relations.above(name), relations)
 
     def _rests(self, name: str, relations: Relations) -> list[nodes.Node]:
         """Return what a claim rests on directly, and what fails further down."""

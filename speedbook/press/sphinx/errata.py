@@ -20,15 +20,7 @@ from speedbook.claims.relations import Relations
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.prose import loose_numbers
 from speedbook.press.sphinx.claim_map import chips, page_relations
-from speedbook.press.sphinx.tables import (
-    anchor,
-    badge,
-    card_link,
-    muted,
-    page_ledger,
-    reference,
-    verdict_text,
-)
+from speedbook.press.sphinx.tables import anchor, badge, card_link, muted, page_ledger, reference
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +113,7 @@ class Errata(SphinxDirective):
         for name in claim.corrected_by:
             verdict = relations.verdicts[name]
             line = _line(
-                badge(verdict, verdict_text(verdict)),
+                badge(verdict),
                 nodes.Text(" "),
                 card_link(self.env, name, rows[name], relations.claims[name].title),
                 nodes.Text(f". {split_statement(relations.claims[name].statement)[0]} "),

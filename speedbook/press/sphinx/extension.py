@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
@@ -52,7 +51,7 @@ from speedbook.press.sphinx.tables import (
     anchor,
     badge,
     page_ledger,
-    verdict_text,
+    reference,
 )
 
 if TYPE_CHECKING:
@@ -87,16 +86,8 @@ class BadgeRole(SphinxRole):
             )
             return [nodes.problematic("", self.text)], []
         verdict = Verdict(row["verdict"])
-        link = addnodes.pending_xref(
-            "",
-            nodes.inline("", "", verdict_text(verdict)),
-            refdomain="std",
-            reftype="ref",
-            reftarget=anchor(self.text),
-            refexplicit=True,
-            refdoc=self.env.docname,
-        )
-        return [badge(verdict, link)], []
+        text = f"{verdict.symbol} {verdict}"
+        return [badge(verdict, reference(self.env, anchor(self.text), text, warn=False))], []
 
 
 class QuotedRole(SphinxRole):

@@ -35,16 +35,10 @@ class Layout(NamedTuple):
 
 
 def lay_out(heights: Mapping[str, float], edges: Collection[Edge], gap: float) -> Layout:
-    """Lay out boxes of given heights.
+    """Lay out boxes of given heights, whose order is kept where nothing speaks against it.
 
-    Parameters
-    ----------
-    heights : mapping
-        Of the boxes, in an order that is kept where nothing speaks against it.
-    edges : collection of pairs
-        From a box to one further right; they form no circle.
-    gap : float
-        The least distance between two boxes of a column.
+    Each edge runs from a box to one further right; they form no circle. Between two boxes of a
+    column there is at least the gap.
     """
     columns = _columns(heights, edges)
     ways = {

@@ -23,15 +23,7 @@ def short(verdict: Verdict) -> str:
 
 
 def map_svg(relations: Relations, links: Mapping[str, str]) -> str:
-    """Return the map as the text of an SVG.
-
-    Parameters
-    ----------
-    relations : Relations
-        The claims, their verdicts and what they rest on.
-    links : mapping
-        Where each claim leads to.
-    """
+    """Return the map as the text of an SVG; each claim leads where its link says."""
     statements = relations.statements()
     heights = {head: _height(statement) for head, statement in statements.items()}
     layout = lay_out(heights, relations.edges, GAP)

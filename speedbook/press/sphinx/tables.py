@@ -38,14 +38,10 @@ def anchor(claim: str) -> str:
     return f"claim-{claim.lower()}"
 
 
-def badge(verdict: Verdict, content: nodes.Node) -> nodes.inline:
-    """Return a badge around the text of a verdict, or around a link that shows it."""
+def badge(verdict: Verdict, link: nodes.Node | None = None) -> nodes.inline:
+    """Return a badge around symbol and word of a verdict, or around a link."""
+    content = nodes.Text(f"{verdict.symbol} {verdict}") if link is None else link
     return nodes.inline("", "", content, classes=["verdict", verdict.css_class])
-
-
-def verdict_text(verdict: Verdict) -> nodes.Text:
-    """Return symbol and word of a verdict."""
-    return nodes.Text(f"{verdict.symbol} {verdict}")
 
 
 def table(heads: Sequence[str], rows: Iterable[nodes.row], name: str) -> nodes.table:
@@ -86,7 +82,7 @@ class LedgerTable(SphinxDirective):
         self.env.domains["std"].note_hyperlink_target(name, self.env.docname, name, row["title"])
         verdict = Verdict(row["verdict"])
         cells: list[Content] = [
-            [badge(verdict, verdict_text(verdict))],
+            [badge(verdict)],
             [
                 card_link(self.env, claim, row, row["title"]),
                 nodes.Text(" "),
@@ -99,8 +95,10 @@ class LedgerTable(SphinxDirective):
         return nodes.row("", *map(entry, cells), ids=[name])
 
 
-def reference(env: BuildEnvironment, target: str, text: str, kind: str = "ref") -> nodes.Node:
-    """Return a link to a target, or with kind ``doc`` to a page; without one, Sphinx warns."""
+def reference(
+    env: BuildEnvironment, target: str, text: str, kind: str = "ref", warn: bool = True
+) -> nodes.Node:
+    """Return a link to a target, or with kind ``doc`` to a page; without one, Sphinx may warn."""
     return addnodes.pending_xref(
         "",
         nodes.inline("", text),
@@ -108,7 +106,7 @@ def reference(env: BuildEnvironment, target: str, text: str, kind: str = "ref") 
         reftype=kind,
         reftarget=target,
         refexplicit=True,
-        refwarn=True,
+        refwarn=warn,
         refdoc=env.docname,
     )
 
