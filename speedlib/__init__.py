@@ -1,7 +1,8 @@
 """SPEED and optimal designs for policy evaluation in linear heteroscedastic bandits.
 
 The names below are the library's public surface; each module is one idea and says so in its first
-line.
+line. Features, variances and what is to be estimated may have any unit in which their sizes lie
+between 1e-60 and 1e60; beyond, they are refused by name.
 """
 
 from speedlib.asymptotics import best_exploration_length, estimation_cost

@@ -92,18 +92,15 @@ class Sheet:
             if entry.lower() in words:
                 continue
             plain = _plain(entry, point)
-            here = f"{self.path}, line {line}: column {name} holds {entry!r}"
-            if not NUMBER.fullmatch(plain) or not math.isfinite(float(plain)):
-                kind = name_of(DECIMALS, point)
-                raise ValueError(f"{here}, which is no number with a decimal {kind}{hint}")
-            number = float(plain)
+            number = float(plain) if NUMBER.fullmatch(plain) else math.nan
             if number in gaps:
                 continue
-            if number and not SMALLEST <= abs(number) <= LARGEST:
-                raise ValueError(
-                    f"{here}; numbers must lie between {SMALLEST:g} and {LARGEST:g} in size: "
-                    "choose another unit"
-                )
+            if not math.isfinite(number) or (number and not SMALLEST <= abs(number) <= LARGEST):
+                wrong = f", which is no number with a decimal {name_of(DECIMALS, point)}{hint}"
+                if math.isfinite(number):
+                    sizes = f"between {SMALLEST:g} and {LARGEST:g} in size"
+                    wrong = f"; numbers must lie {sizes}: choose another unit"
+                raise ValueError(f"{self.path}, line {line}: column {name} holds {entry!r}{wrong}")
             numbers[place] = number
         return numbers
 

@@ -37,7 +37,7 @@ HIDDEN = 1e-13
 REWEIGHTING_FLOOR = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CovarianceEstimate:
     r"""An estimate of :math:`\Sigma_*`; leading axes hold replications.
 

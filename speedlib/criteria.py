@@ -275,10 +275,11 @@ def chosen_direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike |
 
 def _mean_feature(x: Floats, policy: Floats) -> Floats:
     c, size = policy @ x, np.zeros(x.shape[1])
-    check_sizes("policy @ features", np.abs(c).max(), "its largest entry")
     for first in range(0, x.shape[0], BLOCK):
         size += policy[first : first + BLOCK] @ np.abs(x[first : first + BLOCK])
-    return np.where(np.abs(c) > 8 * np.finfo(float).eps * size, c, 0.0)
+    c = np.where(np.abs(c) > 8 * np.finfo(float).eps * size, c, 0.0)
+    check_sizes("policy @ features", np.abs(c).max(), "its largest entry")
+    return c
 
 
 def _check_weights(weights: ArrayLike, n_actions: int) -> Floats:

@@ -8,13 +8,13 @@ import os
 import tempfile
 from dataclasses import dataclass, fields
 from pathlib import Path
-from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from speedlib._extras import needed_by
 from speedlib.checks import Counts, Floats, check_rng, check_share
+from speedlib.estimators import normal_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,8 +93,7 @@ class MSECurves:
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the ends of normal intervals for `mse`, shape (S, N) each."""
-        half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * self.standard_error
-        return self.mse - half, self.mse + half
+        return normal_interval(self.mse, self.standard_error, level)
 
     def slope(
         self,

@@ -57,7 +57,7 @@ class DesignWarning(UserWarning):
     """An optimal design missed its tolerance; the text names the cause and the cure."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Design:
     r"""A design with its certificate.
 

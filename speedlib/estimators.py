@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +32,7 @@ _PIECE_ENTRIES = 1_000_000
 ESTIMABLE_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ValueEstimate:
     """An estimate of a policy's value; scalars, or arrays over replications.
 
@@ -54,8 +53,7 @@ class ValueEstimate:
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the normal confidence interval of the given level, 0 < level < 1."""
-        half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * self.standard_error
-        return self.value - half, self.value + half
+        return normal_interval(self.value, self.standard_error, level)
 
     def __repr__(self) -> str:
         if np.ndim(self.value):
@@ -68,7 +66,15 @@ class ValueEstimate:
         )
 
 
-@dataclass(frozen=True)
+def normal_interval(middle: Floats, error: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the ends of normal intervals of the given level."""
+    from statistics import NormalDist  # brings decimal numbers and fractions along
+
+    half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * error
+    return middle - half, middle + half
+
+
+@dataclass(frozen=True, eq=False)
 class WeightedRows:
     r"""The pulled actions as rows of a least-squares problem, with their singular values.
 

@@ -69,7 +69,7 @@ def prepare_table(
     return X / spread, target
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A linear heteroscedastic model fitted to a table.
 

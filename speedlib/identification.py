@@ -18,7 +18,7 @@ RANK_TOLERANCE = 1e-9
 SPAN_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Identifiability:
     r"""What a design determines of the variance parameter.
 

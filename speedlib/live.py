@@ -26,7 +26,7 @@ LOG = ("phase", ACTION, "reward")
 PHASES = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Actions:
     """A table of actions.
 
@@ -125,7 +125,7 @@ def read_log(path: AnyPath, actions: Actions) -> list[Rewards]:
     ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Progress:
     """How far an experiment is.
 

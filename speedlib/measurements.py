@@ -30,7 +30,7 @@ NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measurements:
     """A table of numbers.
 

@@ -38,7 +38,7 @@ from speedlib.estimators import ValueEstimate, is_estimable
 from speedlib.rewards import Rewards
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Setting:
     r"""What every trial is told at its start (checked by `Strategy.begin`).
 

@@ -34,7 +34,7 @@ PUSH = 1e-7
 GAP = 1e-11
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BatchDesigns:
     r"""Optimal designs of R problems.
 

@@ -31,7 +31,7 @@ __all__ = ["Problems"]
 STEPS, FIRST_STEPS, REDUCTIONS = 50, 12, 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Iterates:
     """Weights (R, A) of any sum, and what follows from them.
 

@@ -40,7 +40,7 @@ INDEPENDENT = 1e-9
 ROUNDING = 32 * float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SmoothDesigns:
     """Designs of R problems.
 

@@ -71,7 +71,7 @@ SIGN_TOLERANCE = 1e-12
 ROUNDS = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ElfvingSolution:
     r"""Optimal vertex of Elfving's program with its certificate, recomputed from the input.
 

@@ -49,7 +49,7 @@ STEPS, SHARPENING = 100, 4
 VANISHING = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExchangeDesign:
     r"""A design and the ellipsoid that certifies it.
 

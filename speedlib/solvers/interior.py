@@ -47,7 +47,7 @@ TO_BOUNDARY = 0.99
 NEAR = 10.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Iterate:
     """Weights on m points, in coordinates in which their information matrix is the identity.
 

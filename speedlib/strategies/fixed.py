@@ -220,7 +220,6 @@ class Oracle(Strategy):
         return FixedTrial(setting, self, counts, setting.variances)
 
 
-@dataclass(frozen=True, kw_only=True)
 class OnPolicy(FixedDesign):
     r"""Run the target policy and evaluate it.
 
@@ -295,7 +294,6 @@ class AverageTrial(FixedTrial):
         return np.ones(self._counts.shape[:-1], dtype=np.bool_)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Uniform(FixedDesign):
     """Pull every action equally often, and estimate the value by least squares.
 

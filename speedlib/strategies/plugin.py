@@ -184,7 +184,6 @@ class _WholeSpace(PlugIn):
         return super()._trial(setting)
 
 
-@dataclass(frozen=True, kw_only=True)
 class AOptimal(_WholeSpace):
     r"""Commit to the design that minimises :math:`\mathrm{Tr}\,A(b)^{-1}`.
 
@@ -199,7 +198,6 @@ class AOptimal(_WholeSpace):
         return smooth_designs(setting.features, variances, "A", tolerance=self.tolerance).weights
 
 
-@dataclass(frozen=True, kw_only=True)
 class DOptimal(_WholeSpace):
     r"""Commit to the design that maximises :math:`\det A(b)`.
 
@@ -214,7 +212,6 @@ class DOptimal(_WholeSpace):
         return smooth_designs(setting.features, variances, "D", tolerance=self.tolerance).weights
 
 
-@dataclass(frozen=True, kw_only=True)
 class GOptimal(_WholeSpace):
     r"""Commit to the homoscedastic G-optimal design, as the paper understands G-optimality.
 
