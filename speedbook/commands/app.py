@@ -45,7 +45,9 @@ def main() -> None:
 
 def _renamed(given: bool) -> None:
     if given:
-        raise typer.BadParameter("is now called --full, and notebooks/paper.yml notebooks/full.yml")
+        names = "--paper is now called --full, and notebooks/paper.yml is notebooks/full.yml"
+        typer.secho(f"speedbook: {names}", err=True, fg="red")
+        raise typer.Exit(ExitCode.USAGE)
 
 
 Full = Annotated[bool, typer.Option("--full", help="Set what notebooks/full.yml says: a long run.")]

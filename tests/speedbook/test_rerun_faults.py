@@ -287,7 +287,9 @@ def test_all_is_checked_before_anything_runs(book, monkeypatch):
     assert "nearest: x" in rerun("fig", "-p", "xx=1", code=2)
     assert "nearest: fig" in rerun("figs", code=2)
     assert "full.yml: No such file" in rerun("fig", "--full", code=2)
-    assert "--paper: is now called --full, and notebooks/paper.yml" in rerun("--paper", code=2)
+    assert rerun("--paper", code=2) == (
+        "speedbook: --paper is now called --full, and notebooks/paper.yml is notebooks/full.yml\n"
+    )
     book.write("notebooks/paper.yml", "x: 1\n")
     said = rerun("fig", "--full", code=2)
     assert said == (
