@@ -167,7 +167,7 @@ def verify(
         asked = Verification(claims or (), full, seeds, store, jobs)
         return verify(asked, Reporter(quiet))
 
-    raise end_with(command, "nothing was stored")
+    raise end_with(command, "--store keeps the pages whose seeds had all run, nothing else")
 
 
 @data.command("list")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,10 +74,14 @@ def verify(options: Verification, reporter: Reporter) -> ExitCode:
         committed = read_ledger(root)["claims"]
         claims, tasks = _plan(root, registry, committed, options)
     records: Records = {claim.id: [] for claim in claims}
-    failures = _run(root, tasks, options, records, reporter)
-    if options.store and not failures:
-        new = {c.id: _agreement(c, committed, records[c.id], options) for c in claims if c.rule}
-        store_agreements(root, new, registry)
+
+    def through(task: Task) -> None:
+        """Keep what a page's seeds gave, whatever becomes of other pages."""
+        if options.store:
+            rows = {c.id: _agreement(c, committed, records[c.id], options) for c in task.claims}
+            store_agreements(root, rows, registry)
+
+    failures = _run(root, tasks, options, records, through, reporter)
     reporter.console.print(_table(claims, committed, records))
     moved = [
         sentence
@@ -150,9 +154,14 @@ def _run(
     tasks: Sequence[Task],
     options: Verification,
     records: Records,
+    through: Callable[[Task], None],
     reporter: Reporter,
 ) -> int:
-    """Run all that there is to run, collect the records, and return how many runs failed."""
+    """Run all that there is to run, collect the records, and return how many runs failed.
+
+    When all runs of a page went well, its records are put in the order of its settings, since runs
+    end in any, and the page is `through`.
+    """
     failures = 0
     with tempfile.TemporaryDirectory(prefix="speedbook-verify-") as folder:
         jobs = list(_jobs(root, tasks, Path(folder), options))
@@ -168,13 +177,17 @@ def _run(
                     reporter.fail(f"speedbook: {end.job.name}: {failure}")
                 advance(f"{end.job.name}: {end.seconds:.1f} s")
                 end.job.output.unlink(missing_ok=True)
-    if options.seeds > 1:
-        # Runs end in any order.
-        for task in tasks:
-            order = [given[SEED] for given in task.settings]
-            for claim in task.claims:
-                records[claim.id].sort(key=lambda record: order.index(record[SEED]))
+                if all(len(records[claim.id]) == len(task.settings) for claim in task.claims):
+                    _order(task, options, records)
+                    through(task)
     return failures
+
+
+def _order(task: Task, options: Verification, records: Records) -> None:
+    if options.seeds > 1:
+        order = [given[SEED] for given in task.settings]
+        for claim in task.claims:
+            records[claim.id].sort(key=lambda record: order.index(record[SEED]))
 
 
 def _jobs(root: Path, tasks: Sequence[Task], folder: Path, options: Verification) -> Iterator[Job]:

@@ -63,15 +63,17 @@ class Kernels:
         self.jobs = []
         self.estimate = lambda parameters: 1.001
         self.failure = ""
+        self.fails = ""
 
     def __call__(self, jobs, workers, environment):
         self.jobs += jobs
         # Not in order, as a pool may finish them.
         for job in reversed(jobs):
-            if not self.failure:
+            failure = self.failure if self.fails in job.name else ""
+            if not failure:
                 middle = self.estimate(job.parameters)
                 entry = {
-                    "id": "prop-1",
+                    "id": job.source.stem,
                     "verdict": str(self.claim.verdict(middle - 0.02, middle + 0.02)),
                     "estimate": middle,
                     "interval": [middle - 0.02, middle + 0.02],
@@ -85,7 +87,7 @@ class Kernels:
                     new_output("display_data", {"text/plain": ""}, metadata=note)
                 ]
                 write_notebook(job.output, notebook)
-            yield Finished(job, 0.1, self.failure)
+            yield Finished(job, 0.1, failure)
 
     @property
     def seeds(self):
@@ -264,6 +266,21 @@ def test_nothing_is_stored_where_a_run_failed(book, kernels):
     assert not (book.root / "book" / "agreement.json").exists()
 
 
+@pytest.mark.parametrize("failing", ["prop-1", "prop-2"])
+def test_what_other_pages_gave_is_stored_where_one_failed(book, kernels, failing):
+    registry = yaml.safe_load((book.root / "book" / "claims.yml").read_text())["claims"]
+    other = "notebooks/claims/prop-2.ipynb"
+    book.notebook(other, read_notebook(book.root / PROP))
+    book.claims([*registry, {**registry[0], "id": "prop-2", "notebook": other}])
+    rows = read_ledger(book.root)["claims"]
+    book.write("book/ledger.json", json.dumps({"claims": {**rows, "prop-2": rows["prop-1"]}}))
+    # One of two seeds is enough to leave a page out.
+    odd = np.random.SeedSequence(3).generate_state(2)[1]
+    kernels.failure, kernels.fails = "cell 3 failed", f"{failing}.ipynb with seed {odd}"
+    verify("--seeds", 2, "--store", code=3)
+    assert list(read_agreements(book.root)) == [{"prop-1": "prop-2", "prop-2": "prop-1"}[failing]]
+
+
 def test_a_folder_that_cannot_be_written_is_3(book, kernels, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device", "somewhere")
@@ -294,7 +311,7 @@ def test_an_interrupt_is_130_and_stops_the_kernels(book, tiny_notebook, tmp_path
     os.killpg(process.pid, signal.SIGINT)
     said, _ = process.communicate(timeout=120)
     assert (process.returncode, "Traceback" in said) == (130, False), said
-    assert "Interrupted: nothing was stored." in said
+    assert "Interrupted: --store keeps the pages whose seeds had all run, nothing else." in said
     assert until(lambda: not Path(f"/proc/{pid.read_text()}").exists())
     assert not (book.root / "book" / "agreement.json").exists()
     assert not list(tmp_path.glob("speedbook-verify-*"))
