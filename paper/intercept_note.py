@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from speedlib.intercept import FAR, constant_term
+from paper.intercept import FAR, constant_term
 
 
 def intercept_note(

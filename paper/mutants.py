@@ -52,15 +52,28 @@ def dependencies(root: Path, asked: Entry) -> dict[str, str]:
     tests = asked.get("tests") or asked["pytest_add_cli_args_test_selection"]
     around = [root / "conftest.py", *sorted((root / "tests/speedlib").glob("*.py"))]
     files = [*(root / name for name in tests), *(p for p in around if p.name[:5] != "test_")]
-    library = sorted((root / "speedlib").rglob("*.py"))
+    library = _loaded(root, "speedlib", set())
     registry = _registry((root / "book/claims.yml").read_text(encoding="utf-8"))
     claims = [registry[name] for name in asked.get("claims", ())]
     return {
-        "speedlib": _digest(without_remarks(path.read_text(encoding="utf-8")) for path in library),
+        "speedlib": _digest(without_remarks(path.read_text("utf-8")) for path in sorted(library)),
         "the tests": _digest(path.read_text(encoding="utf-8") for path in files),
         "the claims": _digest([c["rule"], _code(root / c["notebook"])] for c in claims),
         "the faults": _digest([{key: asked[key] for key in asked if key != "wrong"}]),
     }
+
+
+def _loaded(root: Path, module: str, found: set[Path]) -> set[Path]:
+    """Return the files of the library that a module needs, sooner or later."""
+    place = root / module.replace(".", "/")
+    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    if path.is_file() and path not in found:
+        found.add(path)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("speedlib"):
+                for name in (node.module, *(f"{node.module}.{each.name}" for each in node.names)):
+                    _loaded(root, str(name), found)
+    return found
 
 
 @cache

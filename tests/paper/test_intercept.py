@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from paper.intercept import constant_term
 from paper.intercept_note import intercept_note
-from speedlib.intercept import constant_term
 
 
 def table(seed: int = 4, rows: int = 400) -> tuple[np.ndarray, np.ndarray]:
