@@ -78,6 +78,27 @@ def test_what_depends_on_a_test_notices_its_change(tmp_path: Path) -> None:
     assert changed(before, dependencies(tmp_path, {"tests": ["t.py"]})) == ["the tests"]
 
 
+@pytest.mark.parametrize(("name", "loaded"), [("used", True), ("later", True), ("apart", False)])
+def test_only_what_the_library_loads_decides(tmp_path: Path, name: str, loaded: bool) -> None:
+    files = {
+        "conftest.py": "",
+        "book/claims.yml": "claims: []",
+        "t.py": "",
+        "speedlib/__init__.py": "from speedlib.used import f\n",
+        "speedlib/used.py": "def f():\n    from speedlib import later\n",
+        "speedlib/later.py": "x = 1\n",
+        "speedlib/apart.py": "from speedlib.used import f\n",
+    }
+    for file, text in files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text)
+    before = dependencies(tmp_path, {"tests": ["t.py"]})
+    with (tmp_path / "speedlib" / f"{name}.py").open("a") as source:
+        source.write("y = 2\n")
+    now = changed(before, dependencies(tmp_path, {"tests": ["t.py"]}))
+    assert now == ["speedlib"] * loaded
+
+
 def test_results_are_read_as_they_were_stored(tmp_path: Path) -> None:
     results = {"date": "today", "rows": [{"name": "é"}, {"name": "two"}]}
     mutants.store(tmp_path, "results/some.json", results)

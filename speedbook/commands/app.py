@@ -167,7 +167,8 @@ def verify(
         asked = Verification(claims or (), full, seeds, store, jobs)
         return verify(asked, Reporter(quiet))
 
-    raise end_with(command, "--store keeps the pages whose seeds had all run, nothing else")
+    kept = "the claims whose seeds had all run are stored" if store else "nothing was stored"
+    raise end_with(command, kept)
 
 
 @data.command("list")

@@ -10,7 +10,7 @@ import typer
 
 
 class ExitCode(IntEnum):
-    """What a command leaves behind, as the help text of the program explains it."""
+    """The exit codes of every command, as the help text of the program explains them."""
 
     WELL = 0
     #: A verdict, a repeated result or a data file differs.
@@ -37,7 +37,7 @@ def failure(error: Exception | str) -> CommandError:
 
 @contextmanager
 def before_the_work() -> Iterator[None]:
-    """Take every fault that is found before anything runs for a wrong usage."""
+    """Treat every fault that is found before anything runs as wrong usage."""
     try:
         yield
     except (ValueError, OSError) as error:

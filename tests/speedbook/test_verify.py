@@ -311,7 +311,7 @@ def test_an_interrupt_is_130_and_stops_the_kernels(book, tiny_notebook, tmp_path
     os.killpg(process.pid, signal.SIGINT)
     said, _ = process.communicate(timeout=120)
     assert (process.returncode, "Traceback" in said) == (130, False), said
-    assert "Interrupted: --store keeps the pages whose seeds had all run, nothing else." in said
+    assert "Interrupted: the claims whose seeds had all run are stored." in said
     assert until(lambda: not Path(f"/proc/{pid.read_text()}").exists())
     assert not (book.root / "book" / "agreement.json").exists()
     assert not list(tmp_path.glob("speedbook-verify-*"))
