@@ -4,7 +4,7 @@ With :math:`w = u/\sigma`, Elfving's program reads :math:`\min \sum_a |w_a| \sig
 :math:`\sum_a w_a x(a) = c`. Its vertices do not depend on the variances, only their costs do. So a
 vertex that is optimal for typical variances is a feasible start for every problem, and optimal
 for many of them; the others walk to theirs side by side, one exchange of every problem at a time.
-The steps are those of :mod:`speedlib.solvers.simplex`, with an axis for the problems in front.
+The steps are those of :mod:`speedlib.solvers._simplex`, with an axis for the problems in front.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
+from speedlib.solvers._frame import Frame, pushed
+from speedlib.solvers._simplex import negligible
 from speedlib.solvers.elfving import optimal_vertex, solve
-from speedlib.solvers.frame import Frame, pushed
-from speedlib.solvers.simplex import negligible
 
 __all__ = ["BatchDesigns", "pe_designs"]
 
@@ -76,7 +76,7 @@ def pe_designs(
     Returns
     -------
     BatchDesigns
-        The optima that :func:`speedlib.solvers.elfving.elfving` finds one by one.
+        The optima that :func:`speedlib.solvers.elfving.elfving_design` finds one by one.
 
     Raises
     ------
@@ -87,8 +87,8 @@ def pe_designs(
     -----
     Every exchange costs R (A d + d^2) operations for the R problems still on their way. Each
     optimum is certified by a dual solution computed afresh; a problem that fails is handed to
-    :func:`speedlib.solvers.elfving.elfving`. Where a problem has several optimal designs, which of
-    them is returned may depend on the other problems.
+    :func:`speedlib.solvers.elfving.elfving_design`. Where a problem has several optimal designs,
+    which of them is returned may depend on the other problems.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 r"""Many A- and D-optimal designs that share their features and differ in their variances.
 
 A strategy that commits to an A- or D-optimal design needs one for every replication.
-:mod:`speedlib.solvers.batch_newton` finds them side by side; here each is brought to few actions
+:mod:`speedlib.solvers._batch_newton` finds them side by side; here each is brought to few actions
 and certified on its own. With :math:`M = \sum_a w_a x_a x_a^\top`, points :math:`x_a` divided by
 their deviations, and the sensitivities
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib.checks import Floats, check_choice, check_features, check_share, check_variances
-from speedlib.solvers.batch_newton import Problems
+from speedlib.solvers._batch_newton import Problems
 from speedlib.solvers.exchange import solve
 
 __all__ = ["SmoothDesigns", "smooth_designs"]

@@ -8,7 +8,7 @@ solves
 
 and any y with :math:`|\tilde x(a)^\top y| \le 1` for all actions proves :math:`\|u\|_1 \ge c^\top
 y`. An optimal vertex needs few actions, so most are never looked at one by one: a small working
-set is solved exactly by :mod:`speedlib.solvers.simplex`, one product X y finds the actions that
+set is solved exactly by :mod:`speedlib.solvers._simplex`, one product X y finds the actions that
 violate the dual constraint, the worst of them join. Coarse samples of the actions come first, so
 that the whole set is priced only a few times.
 """
@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
-from speedlib.solvers.frame import Frame, pushed
-from speedlib.solvers.products import accurate_product
-from speedlib.solvers.simplex import basic_coefficients, shortest_combination
+from speedlib.solvers._frame import Frame, pushed
+from speedlib.solvers._products import accurate_product
+from speedlib.solvers._simplex import basic_coefficients, shortest_combination
 
-__all__ = ["ElfvingSolution", "elfving", "optimal_vertex", "solve"]
+__all__ = ["ElfvingSolution", "elfving_design"]
 
 #: A price above one by less than this is not worth another round.
 PRICE_TOLERANCE = 1e-11
@@ -112,7 +112,9 @@ class ElfvingSolution:
     iterations: int
 
 
-def elfving(features: ArrayLike, variances: ArrayLike, direction: ArrayLike) -> ElfvingSolution:
+def elfving_design(
+    features: ArrayLike, variances: ArrayLike, direction: ArrayLike
+) -> ElfvingSolution:
     """Solve Elfving's linear program exactly, for few or millions of actions.
 
     Parameters

@@ -2,7 +2,7 @@ r"""A-, D- and linear-optimal designs on any number of points.
 
 The equivalence theorem says which points matter: a design is optimal if no point has a
 sensitivity above one, and the support lies where it equals one. The solver therefore keeps a
-small working set, improves its weights by Newton's method (:mod:`speedlib.solvers.interior`),
+small working set, improves its weights by Newton's method (:mod:`speedlib.solvers._interior`),
 computes the sensitivity of *all* points with one product, and exchanges: the worst violators come
 in, points that carry nothing go out. Each round ends with a certificate for the whole problem.
 
@@ -34,10 +34,10 @@ from speedlib.checks import (
     check_psd,
     check_share,
 )
-from speedlib.solvers.ellipsoid import Kernel, certified_value, kernel_of, largest_error
-from speedlib.solvers.interior import Iterate, newton_step, start
+from speedlib.solvers._ellipsoid import Kernel, certified_value, kernel_of, largest_error
+from speedlib.solvers._interior import Iterate, newton_step, start
 
-__all__ = ["ExchangeDesign", "exchange_design", "solve"]
+__all__ = ["ExchangeDesign", "exchange_design"]
 
 #: Rows that are priced at a time: a block and its product stay in the cache.
 BLOCK = 8192

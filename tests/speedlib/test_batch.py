@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from speedlib.designs import pe_loss
 from speedlib.solvers import batch
 from speedlib.solvers.batch import pe_designs
-from speedlib.solvers.elfving import elfving
+from speedlib.solvers.elfving import elfving_design
 
 
 def all_vertices(x, c):
@@ -70,7 +70,7 @@ def test_agrees_with_one_by_one(n_actions, d):
     v = ((x @ root) ** 2).sum(axis=2)
     for c in (rng.dirichlet(np.ones(n_actions)) @ x, x[0], x[0] + x[1]):
         designs = pe_designs(x, v, c)
-        single = [elfving(x, row, c) for row in v]
+        single = [elfving_design(x, row, c) for row in v]
         assert designs.values == pytest.approx([s.norm**2 for s in single], rel=1e-9)
         assert designs.weights == pytest.approx(np.array([s.weights for s in single]), abs=1e-9)
         assert pe_loss(designs.weights, x, v, direction=c) == pytest.approx(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from speedlib.solvers.batch_newton import Problems, _inverse
-from speedlib.solvers.interior import start
+from speedlib.solvers._batch_newton import Problems, _inverse
+from speedlib.solvers._interior import start
 
 both = pytest.mark.parametrize("criterion", ["A", "D"])
 shapes = pytest.mark.parametrize(("n_actions", "d"), [(4, 1), (5, 2), (9, 3), (30, 4)])

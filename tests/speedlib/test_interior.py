@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from speedlib.designs import DesignWarning, optimal_design
-from speedlib.solvers.interior import newton_step, start
+from speedlib.solvers._interior import newton_step, start
 from speedlib.solvers.multiplicative import multiplicative_design
 
 from .ellipsoids import gaussian, root_of, value_of

@@ -1,6 +1,6 @@
 r"""Newton's method for many A- or D-optimal designs that share their features.
 
-The method of :mod:`speedlib.solvers.interior`, on all actions of all problems side by side. With
+The method of :mod:`speedlib.solvers._interior`, on all actions of all problems side by side. With
 :math:`M = \sum_a u_a x_a x_a^\top` and :math:`u_a = w_a / \sigma_a^2`, the sensitivities and the
 second derivatives of the loss F are
 
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from speedlib.checks import Flags, Floats
-from speedlib.solvers.interior import CENTRING, OFF_PATH, TO_BOUNDARY
+from speedlib.solvers._interior import CENTRING, OFF_PATH, TO_BOUNDARY
 
 __all__ = ["Problems"]
 
@@ -118,7 +118,7 @@ class Problems:
     def _newton_step(
         self, here: _Iterates, slacks: Floats, mu: Floats
     ) -> tuple[_Iterates, Floats, Floats]:
-        """One primal-dual step with a line search, as `interior.newton_step` makes it."""
+        """One primal-dual step with a line search, as `_interior.newton_step` makes it."""
         w = here.weights
         mu = mu * np.where(here.gap <= OFF_PATH * w.shape[1] * mu, CENTRING, 1.0)
         descent = mu[:, None] - w * (1.0 - here.sensitivity)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from speedlib.checks import Floats, Indices
-from speedlib.solvers.simplex import basic_coefficients
+from speedlib.solvers._simplex import basic_coefficients
 
 __all__ = ["Frame", "pushed"]
 
