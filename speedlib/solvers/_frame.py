@@ -11,9 +11,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from speedlib.checks import Floats, Indices
-from speedlib.solvers._simplex import basic_coefficients
 
-__all__ = ["Frame", "pushed"]
+__all__ = ["Frame"]
 
 #: Directions of features that add less than this, relative to their length, add no dimension.
 RANK_TOLERANCE = 1e-11
@@ -62,10 +61,10 @@ class Frame:
                 return np.asarray(actions)
             actions = np.append(actions, ratio.argmax())
 
-    def points(self, x: Floats, sigma: Floats, actions: Indices) -> Floats:
-        """Return the actions as the simplex sees them, shape (m, r)."""
+    def points(self, x: Floats, actions: Indices) -> Floats:
+        """Return the features of the actions in these coordinates, shape (m, r)."""
         rows = x[actions] if self.kept.size == x.shape[1] else x[np.ix_(actions, self.kept)]
-        return np.asarray(rows / self.scale[self.kept] / sigma[actions, None])
+        return np.asarray(rows / self.scale[self.kept])
 
     def dual(self, y: Floats) -> Floats:
         """Return a dual vector of the simplex in the coordinates of the input."""
@@ -87,15 +86,3 @@ def _check_span(rows: Floats, c: Floats) -> None:
 def _unit_rows(rows: Floats) -> Floats:
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(length > 0, length, 1.0))
-
-
-def pushed(rows: Floats, target: Floats, push: float) -> Floats:
-    """Move the target so that every coefficient moves off zero, by unlike amounts.
-
-    The sines of whole numbers have no linear relation with whole coefficients, so that no vertex
-    is degenerate for the new target, however regular the features are.
-    """
-    u = basic_coefficients(rows, target)
-    unlike = 1.5 + np.sin(np.arange(1, u.size + 1))
-    amounts = push * np.abs(u).max() * unlike * np.where(u < 0, -1.0, 1.0)
-    return np.asarray(target + amounts @ rows)

@@ -3,7 +3,7 @@ r"""Many PE problems at once that share features and direction and differ in the
 With :math:`w = u/\sigma`, Elfving's program reads :math:`\min \sum_a |w_a| \sigma(a)` subject to
 :math:`\sum_a w_a x(a) = c`. Its vertices do not depend on the variances, only their costs do. So a
 vertex that is optimal for typical variances is a feasible start for every problem, and optimal
-for many of them; the others walk to theirs side by side, one exchange of every problem at a time.
+for many of them; the others walk to theirs side by side, one pivot of every problem at a time.
 The steps are those of :mod:`speedlib.solvers._simplex`, with an axis for the problems in front.
 """
 
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
-from speedlib.solvers._frame import Frame, pushed
+from speedlib.solvers._elfving_problem import Problem
+from speedlib.solvers._elfving_search import optimal_vertex, pushed
 from speedlib.solvers._simplex import negligible
-from speedlib.solvers.elfving import optimal_vertex, solve
+from speedlib.solvers.elfving import solve
 
 __all__ = ["BatchDesigns", "pe_designs"]
 
@@ -127,12 +128,11 @@ class _Shared:
 
     def __init__(self, x: Floats, v: Floats, c: Floats, price_tolerance: float) -> None:
         self.price_tolerance = price_tolerance
-        frame = Frame(x, c)
-        typical = np.exp(0.5 * np.log(v).mean(axis=0))
-        self.points = frame.points(x, np.ones(x.shape[0]), np.arange(x.shape[0]))
-        self.target = frame.target
-        self.start = optimal_vertex(x, typical, frame).basis
-        self.goal = pushed(frame.points(x, typical, self.start), self.target, PUSH)
+        typical = Problem(x, np.exp(0.5 * np.log(v).mean(axis=0)), c)
+        self.points = typical.frame.points(x, np.arange(x.shape[0]))
+        self.target = typical.frame.target
+        self.start = optimal_vertex(typical).basis
+        self.goal = pushed(typical.points(self.start), self.target, PUSH)
 
     def solve(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
         """Return designs, norms and gaps of the problems with standard deviations (R, A)."""
@@ -159,10 +159,10 @@ class _Shared:
                 break
             walkers, basis, inverse, w = walkers[going], basis[going], inverse[going], w[going]
             entering, y, cost = entering[going], y[going], cost[going]
-            self._exchange(entering, y, sigma[walkers, entering], cost, basis, inverse, w)
+            self._pivot(entering, y, sigma[walkers, entering], cost, basis, inverse, w)
         return final_basis, final_inverse
 
-    def _exchange(
+    def _pivot(
         self,
         entering: Indices,
         y: Floats,
