@@ -12,24 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from speedlib._tolerances import DIRECTION_MARGIN, ENTRY_ROUNDING, PRICE_ROUNDING, PRICE_TOLERANCE
 from speedlib.checks import Floats, Indices
 from speedlib.solvers._elfving_problem import Problem
-from speedlib.solvers._elfving_search import PRICE_TOLERANCE, Vertex
+from speedlib.solvers._elfving_search import Vertex
 from speedlib.solvers._products import accurate_product
 
 __all__ = ["Certificate", "certify"]
 
-#: Rounding error allowed for in a price, relative to the sum of the absolute values of its terms.
-PRICE_ROUNDING = float(np.finfo(float).eps)
-
-#: Rounding error of an entry of the direction, relative to the entry.
-DIRECTION_ROUNDING = float(np.finfo(float).eps) / 2
-
 #: Prices this close to the highest are computed again in twice the precision, but only so many.
 CLOSE, MOST_CLOSE = 0.999, 4096
-
-#: Multiple of what coefficients may change by when a direction is moved into their span.
-MARGIN = 10.0
 
 #: Most steps that scale a dual until no price exceeds one.
 SCALINGS = 5
@@ -134,9 +126,9 @@ def _doubt(problem: Problem, actions: Indices, missed: Floats, y: Floats) -> flo
         return abs(float(missed @ y))
     scale = problem.frame.scale
     inverse = _inverse(problem.features[actions] / scale / problem.sigma[actions, None])
-    rounding = DIRECTION_ROUNDING * np.abs(problem.direction)
+    rounding = ENTRY_ROUNDING * np.abs(problem.direction)
     unknown = np.maximum(np.abs(missed), rounding) / scale
-    return MARGIN * float((unknown @ np.abs(inverse)).sum())
+    return DIRECTION_MARGIN * float((unknown @ np.abs(inverse)).sum())
 
 
 def _inverse(points: Floats) -> Floats:

@@ -13,14 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from speedlib._tolerances import PRICE_TOLERANCE, PUSHES, SIGN_TOLERANCE
 from speedlib.checks import Floats, Indices
 from speedlib.solvers._elfving_problem import Problem
 from speedlib.solvers._simplex import basic_coefficients, shortest_combination
 
 __all__ = ["Vertex", "optimal_vertex", "pushed"]
-
-#: A price above one by less than this is not worth another round.
-PRICE_TOLERANCE = 1e-11
 
 #: Size ratio of one sample of the actions to the next, and the size of the smallest.
 COARSENING, SMALLEST_SAMPLE = 8, 512
@@ -31,12 +29,6 @@ NEARLY_ONE = 0.9
 #: Most actions, and numbers in their points, in a working set: few enough to stay in the cache, and
 #: for BLAS to leave the product to one thread, which is faster for a task of a microsecond.
 WORKING_ACTIONS, WORKING_ENTRIES = 512, 8192
-
-#: Sizes of the pushes off degenerate vertices, relative to the coefficients, one after another.
-PUSHES = (1e-7, 1e-9, 1e-11, 1e-13)
-
-#: Share of the norm in coefficients of the wrong sign that does not matter.
-SIGN_TOLERANCE = 1e-12
 
 #: Most rounds of pricing over one sample; far above what is ever needed.
 ROUNDS = 200

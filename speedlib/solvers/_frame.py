@@ -10,15 +10,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr
 
+from speedlib._tolerances import ACTIONS_RANK_TOLERANCE, SPAN_TOLERANCE
 from speedlib.checks import Floats, Indices
 
 __all__ = ["Frame"]
-
-#: Directions of features that add less than this, relative to their length, add no dimension.
-RANK_TOLERANCE = 1e-11
-
-#: How far the direction may lie outside the span of the features, relative to its length.
-SPAN_TOLERANCE = 1e-9
 
 #: About how many actions are looked at first in the search for actions that span.
 SAMPLE = 512
@@ -49,7 +44,7 @@ class Frame:
         while True:
             rows = _unit_rows(x[actions] / self.scale)
             q, r, order = qr(rows.T, mode="full", pivoting=True)
-            rank = int(np.count_nonzero(np.abs(np.diag(r)) > RANK_TOLERANCE))
+            rank = int(np.count_nonzero(np.abs(np.diag(r)) > ACTIONS_RANK_TOLERANCE))
             actions = actions[order[:rank]]
             if rank == x.shape[1] or stride == 1:
                 return np.asarray(actions)
@@ -57,7 +52,7 @@ class Frame:
             missed = np.abs(scaled @ q[:, rank:]).max(axis=1)
             length = np.sqrt(np.einsum("ad,ad->a", scaled, scaled))
             ratio = missed / np.where(length > 0, length, 1.0)
-            if ratio.max() <= RANK_TOLERANCE:
+            if ratio.max() <= ACTIONS_RANK_TOLERANCE:
                 return np.asarray(actions)
             actions = np.append(actions, ratio.argmax())
 

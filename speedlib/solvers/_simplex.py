@@ -17,18 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from speedlib._tolerances import BASIC_PRICE_TOLERANCE, DOUBTFUL_PRICE, SOLUTION_ROUNDING
 from speedlib.checks import Floats, Indices
 
 __all__ = ["Optimum", "basic_coefficients", "negligible", "shortest_combination"]
-
-#: A vertex is optimal when no price exceeds one by more than this and its rounding error.
-OPTIMAL = 1e-12
-
-#: A price that exceeds one by less than this is computed afresh before it is believed.
-DOUBTFUL = 1e-7
-
-#: Rounding error of a sum, relative to the sum of the absolute values of its terms.
-ROUNDING = 16 * float(np.finfo(float).eps)
 
 #: Pivots after which the basis is factorised afresh.
 REFACTORISATION = 40
@@ -80,15 +72,20 @@ def shortest_combination(points: Floats, target: Floats, basis: Indices) -> Opti
         prices = points @ vertex.dual
         entering = int(np.abs(prices).argmax())
         excess = abs(prices[entering]) - 1
-        if not fresh and (excess <= DOUBTFUL or vertex.pivots % REFACTORISATION == 0):
+        if not fresh and (excess <= DOUBTFUL_PRICE or vertex.pivots % REFACTORISATION == 0):
             vertex.refactorise()
             fresh = True
-        elif excess <= OPTIMAL + ROUNDING * (np.abs(points[entering]) @ np.abs(vertex.dual)):
+        elif excess <= BASIC_PRICE_TOLERANCE + _price_rounding(points[entering], vertex.dual):
             break
         else:
             vertex.pivot(entering, float(prices[entering]))
             fresh = False
     return Optimum(vertex.basis, vertex.dual, vertex.pivots)
+
+
+def _price_rounding(point: Floats, dual: Floats) -> float:
+    """Return the rounding error that the price of a point may carry."""
+    return float(SOLUTION_ROUNDING * (np.abs(point) @ np.abs(dual)))
 
 
 def basic_coefficients(rows: Floats, target: Floats) -> Floats:
@@ -115,7 +112,7 @@ def negligible(u: Floats, rows: Floats, inverse: Floats) -> NDArray[np.bool_]:
     share = size / size.sum(axis=-1, keepdims=True)
     part = size * np.abs(rows).max(axis=-1)[..., None, :]
     part = np.maximum(share, part / part.sum(axis=-1, keepdims=True))
-    return np.asarray((size <= ROUNDING * error) | (part <= ROUNDING))[..., 0, :]
+    return np.asarray((size <= SOLUTION_ROUNDING * error) | (part <= SOLUTION_ROUNDING))[..., 0, :]
 
 
 class _Vertex:

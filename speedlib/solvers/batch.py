@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import BATCH_GAP_TOLERANCE, PRICE_ROUNDING, PRICE_TOLERANCE, PUSHES
 from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
 from speedlib.solvers._elfving_problem import Problem
 from speedlib.solvers._elfving_search import optimal_vertex, pushed
@@ -23,16 +24,7 @@ from speedlib.solvers.elfving import solve
 __all__ = ["BatchDesigns", "pe_designs"]
 
 #: Entries of the table of prices (problems times actions) that are held at once.
-BLOCK = 500_000
-
-#: A price above one by less than this ends the walk.
-PRICE_TOLERANCE = 1e-11
-
-#: Push off degenerate vertices, relative to the coefficients.
-PUSH = 1e-7
-
-#: A problem whose relative gap or residual exceeds this is solved again on its own.
-GAP = 1e-11
+PRICES_AT_ONCE = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +104,11 @@ def pe_designs(
     lengths = np.zeros(v.shape[0])
     # An efficiency of 1 - t is a gap of about t / 2, since it compares squares.
     shared = _Shared(x, v, c, max(PRICE_TOLERANCE, tolerance / 2))
-    size = max(1, BLOCK // x.shape[0])
+    size = max(1, PRICES_AT_ONCE // x.shape[0])
     for start in range(0, v.shape[0], size):
         block = slice(start, start + size)
         weights[block], lengths[block], gaps[block] = shared.solve(np.sqrt(v[block]))
-    failed = np.flatnonzero(~(gaps <= max(GAP, tolerance / 2)))
+    failed = np.flatnonzero(~(gaps <= max(BATCH_GAP_TOLERANCE, tolerance / 2)))
     for problem in failed:
         single = solve(x, np.sqrt(v[problem]), c)
         weights[problem], lengths[problem], gaps[problem] = single.weights, single.norm, single.gap
@@ -132,7 +124,7 @@ class _Shared:
         self.points = typical.frame.points(x, np.arange(x.shape[0]))
         self.target = typical.frame.target
         self.start = optimal_vertex(typical).basis
-        self.goal = pushed(typical.points(self.start), self.target, PUSH)
+        self.goal = pushed(typical.points(self.start), self.target, PUSHES[0])
 
     def solve(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
         """Return designs, norms and gaps of the problems with standard deviations (R, A)."""
@@ -213,7 +205,7 @@ class _Shared:
         # What rounding may have done to the prices and to both sides of the gap.
         terms = _apply(np.abs(rows), np.abs(y))
         errors = np.abs(y) @ np.abs(self.target) + (np.abs(w) * terms).sum(axis=1)
-        gaps += np.finfo(float).eps * (errors / lengths + (terms / cost).max(axis=1))
+        gaps += PRICE_ROUNDING * (errors / lengths + (terms / cost).max(axis=1))
         weights = np.zeros(sigma.shape)
         np.put_along_axis(weights, basis, np.abs(w) * cost / lengths[:, None], axis=1)
         return weights, lengths, gaps

@@ -25,6 +25,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import (
+    MOMENT_MISSING,
+    MOMENT_RANK_TOLERANCE,
+    MOMENT_RESOLVED,
+    ROWS_AT_ONCE,
+    SMOOTH_EFFICIENCY,
+    SPAN_TOLERANCE,
+    VANISHING_WEIGHT,
+)
 from speedlib.checks import (
     Floats,
     Indices,
@@ -39,14 +48,11 @@ from speedlib.solvers._interior import Iterate, newton_step, start
 
 __all__ = ["ExchangeDesign", "exchange_design"]
 
-#: Rows that are priced at a time: a block and its product stay in the cache.
-BLOCK = 8192
-
 #: Newton steps spent on one working set at most, and after the last.
 STEPS, SHARPENING = 100, 4
 
-#: Weights below this multiple of the largest are taken for zero.
-VANISHING = 1e-6
+#: Share of the information in any direction that all points dropped at once may hold.
+LITTLE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +88,7 @@ def exchange_design(
     criterion: str,
     *,
     matrix: ArrayLike | None = None,
-    tolerance: float = 1e-6,
+    tolerance: float = SMOOTH_EFFICIENCY,
     max_rounds: int = 100,
 ) -> ExchangeDesign:
     r"""Optimal design for a smooth criterion, certified on all points.
@@ -158,7 +164,7 @@ def solve(
     criterion: str,
     matrix: Floats | None = None,
     *,
-    tolerance: float = 1e-6,
+    tolerance: float = SMOOTH_EFFICIENCY,
     max_rounds: int = 100,
 ) -> ExchangeDesign:
     """Solve the problem of `exchange_design` for checked numbers."""
@@ -232,8 +238,7 @@ def _exchange(
     """Drop what carries no information and take in the violators with a little weight."""
     carried = iterate.weights * (iterate.points**2).sum(axis=1)
     promising = iterate.sensitivity * iterate.total > 1.0 - 2.0 * gap
-    # What is dropped holds less than a thousandth of the information in any direction.
-    kept = promising | (carried > 1e-3 / work.size)
+    kept = promising | (carried > LITTLE / work.size)
     share = min(0.1, gap) if incoming.size else 0.0
     weights = np.concatenate(
         [
@@ -266,7 +271,7 @@ def _certified(
     factor = iterate.factor / (largest + largest_error(x, iterate.factor))
     for _ in range(SHARPENING):
         iterate = newton_step(iterate)
-    solid = iterate.weights > VANISHING * iterate.weights.max()
+    solid = iterate.weights > VANISHING_WEIGHT * iterate.weights.max()
     pruned = np.where(solid, iterate.weights, 0.0)
     choices = []
     for weights in (_fewest(pruned, iterate.points), pruned, iterate.weights):
@@ -312,14 +317,14 @@ def _whitening(x: Floats, root: Floats | None) -> Floats:
     inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
     for _ in range(2):  # The second pass resolves what the first, on squares, could not.
         eigenvalues, vectors = np.linalg.eigh(_gram(x, frame, inverse))
-        floor = 1e-12 * eigenvalues[-1]
+        floor = MOMENT_RANK_TOLERANCE * eigenvalues[-1]
         if floor == 0.0:
             raise ValueError("points: all are zero")
         frame = frame @ (vectors / np.sqrt(np.maximum(eigenvalues, floor)))
-        if eigenvalues[0] > 1e4 * floor:
+        if eigenvalues[0] > MOMENT_RESOLVED * floor:
             return np.asarray(frame)
-    missing = frame[:, eigenvalues <= 0.1 * floor]
-    frame = frame[:, eigenvalues > 0.1 * floor]
+    missing = frame[:, eigenvalues <= MOMENT_MISSING * floor]
+    frame = frame[:, eigenvalues > MOMENT_MISSING * floor]
     if missing.size and (root is None or _overlap(missing, root)):
         raise ValueError(
             f"points (features divided by sigma): they span {frame.shape[1]} of "
@@ -332,7 +337,7 @@ def _whitening(x: Floats, root: Floats | None) -> Floats:
 def _overlap(missing: Floats, root: Floats) -> bool:
     """Whether K asks, beyond rounding, for directions that the points do not span."""
     terms = np.abs(missing).T @ np.abs(root)
-    return bool(np.any(np.abs(missing.T @ root) > 1e-9 * terms.max()))
+    return bool(np.any(np.abs(missing.T @ root) > SPAN_TOLERANCE * terms.max()))
 
 
 def _spanning_set(x: Floats, frame: Floats, root: Floats | None) -> Indices:
@@ -358,16 +363,16 @@ def _spanning_set(x: Floats, frame: Floats, root: Floats | None) -> Indices:
 def _squared_norms(x: Floats, factor: Floats) -> Floats:
     """Return |G'x|^2 of every point, block by block."""
     norms = np.empty(x.shape[0])
-    for first in range(0, x.shape[0], BLOCK):
-        images = x[first : first + BLOCK] @ factor
-        np.einsum("ij,ij->i", images, images, out=norms[first : first + BLOCK])
+    for first in range(0, x.shape[0], ROWS_AT_ONCE):
+        images = x[first : first + ROWS_AT_ONCE] @ factor
+        np.einsum("ij,ij->i", images, images, out=norms[first : first + ROWS_AT_ONCE])
     return norms
 
 
 def _gram(x: Floats, frame: Floats, weights: Floats) -> Floats:
     """Information matrix of the weights in the given coordinates, block by block."""
     total = np.zeros((frame.shape[1], frame.shape[1]))
-    for first in range(0, x.shape[0], BLOCK):
-        images = x[first : first + BLOCK] @ frame
-        total += images.T @ (weights[first : first + BLOCK, None] * images)
+    for first in range(0, x.shape[0], ROWS_AT_ONCE):
+        images = x[first : first + ROWS_AT_ONCE] @ frame
+        total += images.T @ (weights[first : first + ROWS_AT_ONCE, None] * images)
     return total
