@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, REWEIGHTING_FLOOR, VANISHING_VARIANCE
+from speedlib._tolerances import ROWS_RANK_TOLERANCE as HIDDEN
 from speedlib.bandit import quadratic_form
 from speedlib.checks import (
     Counts,
@@ -25,16 +27,6 @@ from speedlib.rewards import Rewards
 
 #: Names of the covariance estimates.
 COVARIANCE_ESTIMATES = ("lstsq", "psd", "ridge")
-
-#: Singular values of the quadratic design below this share of the largest count as zero.
-QUADRATIC_RANK_TOLERANCE = 1e-9
-
-#: Singular values of the design in the given units below this share of the largest are rounding
-#: errors for the most part.
-HIDDEN = 1e-13
-
-#: A second regression takes no first variance for smaller than this share of the mean square.
-REWEIGHTING_FLOOR = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +68,7 @@ class CovarianceEstimate:
         """
         if not 0 < floor < np.inf:
             raise ValueError(f"floor: must be positive and finite; got {floor}")
-        smallest = np.where(self.mean_square > 0, floor * self.mean_square, 1e-24)
+        smallest = np.where(self.mean_square > 0, floor * self.mean_square, VANISHING_VARIANCE)
         return np.maximum(self.variances, smallest[..., None])
 
 

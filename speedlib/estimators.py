@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import ESTIMABLE_TOLERANCE, WELL_CONDITIONED
+from speedlib._tolerances import ROWS_RANK_TOLERANCE as RANK_TOLERANCE
 from speedlib.checks import (
     Counts,
     Flags,
@@ -19,17 +21,8 @@ from speedlib.checks import (
 )
 from speedlib.rewards import Rewards
 
-#: Singular values of the weighted rows below this share of the largest count as zero.
-RANK_TOLERANCE = 1e-13
-
-#: Normal equations are used while their smallest eigenvalue is above this share of the largest.
-WELL_CONDITIONED = 1e-4
-
 #: Numbers held at once in the products of features behind the normal equations.
 _PIECE_ENTRIES = 1_000_000
-
-#: A direction counts as estimable when this share of its norm or less is left unexplained.
-ESTIMABLE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)

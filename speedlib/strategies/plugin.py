@@ -8,6 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from speedlib._tolerances import FEATURES_RANK_TOLERANCE as SPAN_TOLERANCE
+from speedlib._tolerances import PE_EFFICIENCY, SMOOTH_EFFICIENCY
 from speedlib.asymptotics import best_exploration_length, estimation_cost
 from speedlib.checks import Floats, check_choice, check_flag, check_share
 from speedlib.covariance import (
@@ -23,9 +25,6 @@ from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
 from speedlib.strategies.explore_commit import ExploreThenCommit
 from speedlib.trials import Setting, Trial
-
-#: Singular values of the features below this share of the largest count as zero.
-SPAN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,7 @@ class PlugIn(ExploreThenCommit):
     covariance: str = "lstsq"
     ridge: float = 0.01
     reweighted: bool = False
-    tolerance: float = 1e-6
+    tolerance: float = SMOOTH_EFFICIENCY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -156,7 +155,7 @@ class SPEED(PlugIn):
     """
 
     default_name: ClassVar[str] = "SPEED"
-    tolerance: float = 1e-9
+    tolerance: float = PE_EFFICIENCY
 
     def designs(self, variances: Floats, setting: Setting) -> Floats:
         """Return PE-optimal designs."""
