@@ -8,8 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, REWEIGHTING_FLOOR, VANISHING_VARIANCE
-from speedlib._tolerances import ROWS_RANK_TOLERANCE as HIDDEN
+from speedlib._tolerances import (
+    QUADRATIC_RANK_TOLERANCE,
+    REWEIGHTING_FLOOR,
+    ROWS_RANK_TOLERANCE,
+    VANISHING_VARIANCE,
+)
 from speedlib.bandit import quadratic_form
 from speedlib.checks import (
     Counts,
@@ -222,7 +226,7 @@ def _minimum_norm(
     partly = rank < d * (d + 1) // 2
     if np.any(partly):
         design = quadratic_features(points) * root[..., None]
-        least = _inverse(design, HIDDEN, rank).solve(response)
+        least = _inverse(design, ROWS_RANK_TOLERANCE, rank).solve(response)
         missed = response - (design @ least[..., None])[..., 0]
         mended = white @ svec_to_matrix(inverse.solve(missed), d) @ white.T
         Sigma = np.where(partly[..., None, None], svec_to_matrix(least, d) + mended, Sigma)

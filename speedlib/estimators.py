@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._tolerances import ESTIMABLE_TOLERANCE, WELL_CONDITIONED
-from speedlib._tolerances import ROWS_RANK_TOLERANCE as RANK_TOLERANCE
+from speedlib._tolerances import ESTIMABLE_TOLERANCE, ROWS_RANK_TOLERANCE, WELL_CONDITIONED
 from speedlib.checks import (
     Counts,
     Flags,
@@ -105,7 +104,7 @@ def weighted_rows(counts: Counts, features: Floats, variances: Floats) -> Weight
     scale = column_scale(features)
     rows = (features / scale)[index] * root[..., None]
     left, values, right = np.linalg.svd(rows, full_matrices=False)
-    kept = values > RANK_TOLERANCE * values[..., :1]
+    kept = values > ROWS_RANK_TOLERANCE * values[..., :1]
     inverse = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
     return WeightedRows(index, root, scale, left, right, inverse)
 

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from speedlib._tolerances import FEATURES_RANK_TOLERANCE as SPAN_TOLERANCE
-from speedlib._tolerances import PE_EFFICIENCY, SMOOTH_EFFICIENCY
+from speedlib._tolerances import FEATURES_RANK_TOLERANCE, PE_EFFICIENCY, SMOOTH_EFFICIENCY
 from speedlib.asymptotics import best_exploration_length, estimation_cost
 from speedlib.checks import Floats, check_choice, check_flag, check_share
 from speedlib.covariance import (
@@ -174,7 +173,7 @@ class _WholeSpace(PlugIn):
     def _trial(self, setting: Setting) -> Trial:
         scaled = setting.features / column_scale(setting.features)
         values, d = np.linalg.svd(scaled, compute_uv=False), scaled.shape[1]
-        rank = int(np.sum(values > SPAN_TOLERANCE * values.max(initial=0.0)))
+        rank = int(np.sum(values > FEATURES_RANK_TOLERANCE * values.max(initial=0.0)))
         if rank < d:
             raise ValueError(
                 f"features: {self.name} needs actions that span all {d} dimensions; they span "
