@@ -10,6 +10,7 @@ The steps are those of :mod:`speedlib.solvers._simplex`, with an axis for the pr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,9 @@ __all__ = ["BatchDesigns", "pe_designs"]
 
 #: Entries of the table of prices (problems times actions) that are held at once.
 PRICES_AT_ONCE = 500_000
+
+#: Most pivots per dimension; far above what is ever needed.
+MOST_PIVOTS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +119,14 @@ def pe_designs(
     return BatchDesigns(weights, lengths**2, gaps, failed.size)
 
 
+class _Solved(NamedTuple):
+    """Designs (R, A), norms and certified gaps of a block of problems."""
+
+    weights: Floats
+    lengths: Floats
+    gaps: Floats
+
+
 class _Shared:
     """What the problems share: points, target, and a start that is optimal for typical noise."""
 
@@ -126,20 +138,20 @@ class _Shared:
         self.start = optimal_vertex(typical).basis
         self.goal = pushed(typical.points(self.start), self.target, PUSHES[0])
 
-    def solve(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return designs, norms and gaps of the problems with standard deviations (R, A)."""
+    def solve(self, sigma: Floats) -> _Solved:
+        """Solve the problems with standard deviations (R, A)."""
         with np.errstate(all="ignore"):  # a problem that goes astray has a gap of nan
             return self._certified(sigma, *self._walk(sigma))
 
     def _walk(self, sigma: Floats) -> tuple[Indices, Floats]:
-        """Exchange basis actions, all problems at once, until no price exceeds one."""
+        """Pivot, all problems at once, until no price exceeds one; return bases and inverses."""
         n_problems, rank = sigma.shape[0], self.start.size
         final_basis = np.tile(self.start, (n_problems, 1))
         final_inverse = np.tile(np.linalg.inv(self.points[self.start].T), (n_problems, 1, 1))
         walkers = np.arange(n_problems)
         basis, inverse = final_basis.copy(), final_inverse.copy()
         w = inverse @ self.goal
-        for _ in range(50 * (rank + 1)):
+        for _ in range(MOST_PIVOTS * (rank + 1)):
             cost = np.take_along_axis(sigma[walkers], basis, axis=1)
             y = _times(np.copysign(cost, w), inverse)
             prices = np.abs(y @ self.points.T) / sigma[walkers]
@@ -164,19 +176,19 @@ class _Shared:
         inverse: Floats,
         w: Floats,
     ) -> None:
-        """Make the long step of every problem, in place."""
+        """Bring in one action of each problem, in place; the ratio test says which one leaves."""
         every = np.arange(entering.size)
         point = self.points[entering]
         price = np.einsum("rk,rk->r", point, y)
         sign = np.copysign(1.0, price)
         change = sign[:, None] * _apply(inverse, point)
         slopes = np.copysign(change, change * w)
-        steps = np.where(slopes > 0, np.abs(w / change), np.inf)
-        order = steps.argsort(axis=1)
-        gains = np.take_along_axis(np.maximum(slopes, 0.0) * cost, order, axis=1)
-        gains = 2 * gains.cumsum(axis=1) + (entering_cost - np.abs(price))[:, None]
-        leaving = order[every, (gains >= 0).argmax(axis=1)]
-        step = steps[every, leaving]
+        ratios = np.where(slopes > 0, np.abs(w / change), np.inf)
+        order = ratios.argsort(axis=1)
+        rise = np.take_along_axis(np.maximum(slopes, 0.0) * cost, order, axis=1)
+        rise = 2 * rise.cumsum(axis=1) + (entering_cost - np.abs(price))[:, None]
+        leaving = order[every, (rise >= 0).argmax(axis=1)]
+        step = ratios[every, leaving]
         w -= step[:, None] * change
         w[every, leaving] = sign * step
         row = inverse[every, leaving] / change[every, leaving][:, None]
@@ -184,9 +196,7 @@ class _Shared:
         inverse[every, leaving] = sign[:, None] * row
         basis[every, leaving] = entering
 
-    def _certified(
-        self, sigma: Floats, basis: Indices, inverse: Floats
-    ) -> tuple[Floats, Floats, Floats]:
+    def _certified(self, sigma: Floats, basis: Indices, inverse: Floats) -> _Solved:
         """Compute coefficients and duals afresh from the bases, with certified gaps."""
         rows, cost = self.points[basis], np.take_along_axis(sigma, basis, axis=1)
         columns = rows.transpose(0, 2, 1)
@@ -208,7 +218,7 @@ class _Shared:
         gaps += PRICE_ROUNDING * (errors / lengths + (terms / cost).max(axis=1))
         weights = np.zeros(sigma.shape)
         np.put_along_axis(weights, basis, np.abs(w) * cost / lengths[:, None], axis=1)
-        return weights, lengths, gaps
+        return _Solved(weights, lengths, gaps)
 
 
 def _apply(matrices: Floats, vectors: Floats) -> Floats:
