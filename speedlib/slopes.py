@@ -3,8 +3,8 @@ r"""Rates: the slope of one logarithm over another, with its standard error.
 An error of order :math:`n^{-p}` is a line of slope :math:`-p` in :math:`\log n`. The least-squares
 slope through points :math:`(x_i, y_i)` is the sum of :math:`w_i y_i` with
 :math:`w_i = (x_i - \bar x) / \sum_j (x_j - \bar x)^2`, so that independent errors of the points
-carry over: its variance is the sum of :math:`w_i^2 \operatorname{Var} y_i`. The points may come from
-simulations with unlike numbers of replications.
+carry over: its variance is the sum of :math:`w_i^2 \operatorname{Var} y_i`. The points may come
+from simulations with unlike numbers of replications.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.checks import Floats, check_finite, check_not_negative
+from speedlib.checks import Floats, check_finite, check_not_negative, check_sizes
 
 __all__ = ["FittedSlope", "fitted_slope", "log_slope", "slope_weights"]
 
@@ -75,7 +75,7 @@ def fitted_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) ->
     (2.0, 0.070711)
     """
     weights = slope_weights(x)
-    points = check_finite("y", y)
+    points = check_sizes("y", check_finite("y", y))
     error = np.broadcast_to(check_not_negative("standard_error", standard_error), points.shape)
     if points.shape[-1:] != weights.shape:
         raise ValueError(f"y: expected shape (..., {weights.size}); got shape {points.shape}")
@@ -118,7 +118,7 @@ def log_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> Fi
 
 
 def _positive(name: str, values: ArrayLike) -> Floats:
-    array = check_finite(name, values)
+    array = check_sizes(name, check_finite(name, values))
     if np.any(array <= 0):
         raise ValueError(f"{name}: must be greater than 0 to have a logarithm; got {array.min():g}")
     return array
