@@ -23,6 +23,18 @@ from speedlib.trials import Strategy, Trial, commit
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = [
+    "Comparison",
+    "Ratio",
+    "by_variance",
+    "compare",
+    "compare_with_best",
+    "sample_actions",
+    "shares",
+    "with_ends",
+    "with_half_width",
+]
+
 
 class Ratio(NamedTuple):
     """A ratio with the ends of its interval, and what it was taken to."""

@@ -11,6 +11,8 @@ from speedlib.checks import Flags, Floats, check_features, check_not_negative
 from speedlib.estimators import column_scale
 from speedlib.quadratic import quadratic_features
 
+__all__ = ["Identifiability", "identifiability", "quadratic_coordinates"]
+
 #: Singular values below this share of the largest count as zero.
 RANK_TOLERANCE = 1e-9
 
