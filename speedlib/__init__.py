@@ -30,6 +30,7 @@ from speedlib.estimators import ValueEstimate, least_squares, policy_value
 from speedlib.identification import Identifiability, identifiability
 from speedlib.rewards import Rewards
 from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
+from speedlib.savings import estimate_saving
 from speedlib.simulation import mse_curve
 from speedlib.slopes import fitted_slope, log_slope, slope_weights
 from speedlib.strategies import (
@@ -78,6 +79,7 @@ __all__ = [
     "design_efficiency",
     "efficient_counts",
     "estimate_covariance",
+    "estimate_saving",
     "estimation_cost",
     "fit_environment",
     "fitted_slope",

@@ -17,7 +17,7 @@ from speedlib.checks import Floats, check_count, check_share
 from speedlib.criteria import pe_loss
 from speedlib.estimators import conditional_variance, fit_parameter
 from speedlib.rewards import Rewards
-from speedlib.strategies.explore_commit import ExploreThenCommit, ExploreThenCommitTrial
+from speedlib.strategies.explore_commit import ExploreThenCommitTrial
 from speedlib.trials import Setting, commit
 
 __all__ = ["ON_POLICY", "Saving", "estimate_saving"]
@@ -47,7 +47,6 @@ class Saving:
 
 
 def estimate_saving(
-    strategy: ExploreThenCommit,
     trial: ExploreThenCommitTrial,
     rewards: Rewards,
     *,
@@ -59,10 +58,8 @@ def estimate_saving(
 
     Parameters
     ----------
-    strategy : ExploreThenCommit
-        The strategy of the experiment.
     trial : ExploreThenCommitTrial
-        Its trial, a single live one, after exploration.
+        The experiment: a single live trial, after exploration.
     rewards : Rewards
         The rewards of the last pulls, shape (A,).
     seed : int
@@ -103,7 +100,7 @@ def estimate_saving(
 
     world = LinearBandit(setting.features, theta, variances=variances)
     rng = np.random.default_rng([check_count("seed", seed, 0), 2])
-    again = strategy.begin(
+    again = trial.strategy.begin(
         setting.features, setting.policy, setting.rounds, rng=seed, replications=repetitions
     )
     assert isinstance(again, ExploreThenCommitTrial)
