@@ -156,7 +156,11 @@ def estimate_covariance(
 
 
 def covariance_estimate(
-    rewards: Rewards, features: Floats, method: str, ridge: float, reweighted: bool
+    rewards: Rewards,
+    features: Floats,
+    method: str,
+    ridge: float = 0.01,
+    reweighted: bool = False,
 ) -> CovarianceEstimate:
     """Estimate the covariance for checked arguments."""
     penalty = ridge if method == "ridge" else None

@@ -66,7 +66,7 @@ class OrdinaryLeastSquares(Estimation):
 
     def variances(self, rewards: Rewards, setting: Setting) -> Floats:
         """Estimate the variances from all rewards, shape (..., A)."""
-        found = covariance_estimate(rewards, setting.features, self.covariance, 0.01, False)
+        found = covariance_estimate(rewards, setting.features, self.covariance)
         return found.floored(self.variance_floor)
 
 
