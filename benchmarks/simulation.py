@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.common import Floats, Row, main, race
-from speedlib import SPEED, LinearBandit, OnPolicy, mse_curve, unit_ball
+from speedlib import SPEED, LinearBandit, OnPolicy, mse_curve, play, unit_ball
 from speedlib.checks import Counts
 from speedlib.rounding import efficient_counts
 from speedlib.simulation import squared_errors
@@ -103,10 +103,8 @@ def drawn_rewards(
     for stream in np.random.SeedSequence(10).spawn(size // 1000):
         rng = np.random.default_rng(stream)
         trial = strategy.begin(bandit.features, policy, rounds, rng=rng, replications=1000)
-        rewards = bandit.pull(trial.first_counts(), rng)
-        while not trial.committed:
-            rewards = bandit.pull(trial.next_counts(rewards), rng)
-        errors.append((trial.estimate(rewards).value - bandit.value(policy)) ** 2)
+        found = play(trial, partial(bandit.pull, rng=rng))
+        errors.append((found.value - bandit.value(policy)) ** 2)
     return np.concatenate(errors)
 
 

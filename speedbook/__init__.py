@@ -1,7 +1,7 @@
 """The press and the evidence: what papermill and Jupyter Book lack.
 
-A notebook needs two names: ``from speedbook import figures, record``. They are loaded when
-first used, so that the command line starts at once.
+A notebook needs these names: ``from speedbook import envelope, figures, half_width, record``. They
+are loaded when first used, so that the command line starts at once.
 """
 
 from __future__ import annotations
@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from speedbook import figures
     from speedbook.claims.record import record
+    from speedbook.intervals import envelope, half_width
 
-__all__ = ["figures", "record"]
+__all__ = ["envelope", "figures", "half_width", "record"]
+
+#: Where the functions among them are at home.
+_HOMES = {
+    "envelope": "speedbook.intervals",
+    "half_width": "speedbook.intervals",
+    "record": "speedbook.claims.record",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "record":
-        return import_module("speedbook.claims.record").record
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     if name in __all__:
         return import_module(f"speedbook.{name}")
     raise AttributeError(f"module 'speedbook' has no attribute {name!r}")

@@ -30,7 +30,9 @@ from speedlib.estimators import ValueEstimate, least_squares, policy_value
 from speedlib.identification import Identifiability, identifiability
 from speedlib.rewards import Rewards
 from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
+from speedlib.savings import estimate_saving
 from speedlib.simulation import mse_curve
+from speedlib.slopes import fitted_slope, log_slope, slope_weights
 from speedlib.strategies import (
     SPEED,
     AOptimal,
@@ -43,13 +45,14 @@ from speedlib.strategies import (
     PlugIn,
     Uniform,
 )
-from speedlib.trials import Strategy, Trial
+from speedlib.trials import Commitment, Strategy, Trial, commit, play
 
 __version__ = "0.1.0"
 
 __all__ = [
     "SPEED",
     "AOptimal",
+    "Commitment",
     "CovarianceEstimate",
     "DOptimal",
     "Design",
@@ -72,23 +75,29 @@ __all__ = [
     "ValueEstimate",
     "best_exploration_length",
     "ceil_counts",
+    "commit",
     "design_efficiency",
     "efficient_counts",
     "estimate_covariance",
+    "estimate_saving",
     "estimation_cost",
     "fit_environment",
+    "fitted_slope",
     "floor_counts",
     "high_dimensional_ball",
     "identifiability",
     "information_matrix",
     "least_squares",
+    "log_slope",
     "motivating_example",
     "mse_curve",
     "one_hot",
     "optimal_design",
     "pe_loss",
+    "play",
     "policy_value",
     "round_design",
+    "slope_weights",
     "target_direction",
     "unit_ball",
 ]

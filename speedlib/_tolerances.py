@@ -30,8 +30,8 @@ FEATURES_RANK_TOLERANCE = 1e-9
 #: whitening before, carry the errors of both; no genuine one is small in these coordinates.
 QUADRATIC_RANK_TOLERANCE = 1e-9
 
-#: Singular values of features below which no batch of smooth designs is tried. It works with squares
-#: of features, so this is about the root of EPS. One by one needs no such limit.
+#: Singular values of features below which no batch of smooth designs is tried. It works with
+#: squares of features, so this is about the root of EPS. One by one needs no such limit.
 BATCH_RANK_TOLERANCE = 1e-8
 
 #: Eigenvalues of a second moment. They are squares of singular values: 1e-6 of the largest length.

@@ -40,6 +40,8 @@ from speedlib.checks import (
 from speedlib.estimators import pulled_actions
 from speedlib.identification import quadratic_coordinates
 
+__all__ = ["best_exploration_length", "estimation_cost"]
+
 
 def estimation_cost(
     features: ArrayLike,

@@ -25,6 +25,8 @@ from speedlib.checks import (
 )
 from speedlib.rewards import Rewards
 
+__all__ = ["NOISE_LAWS", "LinearBandit", "quadratic_form", "standard_noise"]
+
 #: Noise laws by name, with kappa = Var(eta^2) / sigma^4: how noisy squared residuals are.
 NOISE_LAWS: dict[str, float] = {
     "gaussian": 2.0,

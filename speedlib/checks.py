@@ -10,6 +10,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from speedlib._tolerances import POLICY_TOLERANCE, PSD_TOLERANCE
 
+__all__ = [
+    "Counts",
+    "Flags",
+    "Floats",
+    "Indices",
+    "check_actions",
+    "check_budgets",
+    "check_choice",
+    "check_count",
+    "check_counts",
+    "check_designs",
+    "check_direction",
+    "check_features",
+    "check_finite",
+    "check_flag",
+    "check_not_negative",
+    "check_policy",
+    "check_psd",
+    "check_rng",
+    "check_rounds",
+    "check_share",
+    "check_sizes",
+    "check_variances",
+    "check_vector",
+    "frozen",
+]
+
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]

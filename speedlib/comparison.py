@@ -16,11 +16,24 @@ from speedlib._extras import needed_by
 from speedlib.bandit import LinearBandit
 from speedlib.checks import Counts, Floats, check_count
 from speedlib.environments import Environment
+from speedlib.rewards import Rewards
 from speedlib.simulation import mse_curve
-from speedlib.trials import Strategy
+from speedlib.trials import Strategy, Trial, commit
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = [
+    "Comparison",
+    "Ratio",
+    "by_variance",
+    "compare",
+    "compare_with_best",
+    "sample_actions",
+    "shares",
+    "with_ends",
+    "with_half_width",
+]
 
 
 class Ratio(NamedTuple):
@@ -335,13 +348,21 @@ def shares(
             variances=environment.bandit.variances if strategy.knows_variances else None,
             replications=replications,
         )
-        counts = trial.first_counts()
-        total = counts.sum(axis=0)
-        while not trial.committed:
-            counts = trial.next_counts(environment.bandit.pull(counts, rng))
-            total = total + counts.sum(axis=0)
+        total = _pulls(trial, environment.bandit, rng)
         found[strategy.name] = total / (rounds * replications)
     return found
+
+
+def _pulls(trial: Trial, bandit: LinearBandit, rng: np.random.Generator) -> Counts:
+    """Return the pulls of each action, over all phases and replications."""
+    asked: list[Counts] = []
+
+    def pull(counts: Counts) -> Rewards:
+        asked.append(counts)
+        return bandit.pull(counts, rng)
+
+    asked.append(commit(trial, pull).counts)
+    return np.asarray(np.sum(asked, axis=(0, 1)))
 
 
 def by_variance(found: dict[str, Floats], variances: Floats, groups: int = 10) -> pd.DataFrame:

@@ -20,14 +20,17 @@ from speedlib.checks import (
     Flags,
     Floats,
     check_choice,
+    check_counts,
     check_features,
     check_flag,
     check_share,
 )
-from speedlib.estimators import column_scale, least_squares, pulled_actions
+from speedlib.estimators import column_scale, fit_parameter, pulled_actions
 from speedlib.psd import fit_psd, whitening
 from speedlib.quadratic import quadratic_features, svec_to_matrix
 from speedlib.rewards import Rewards
+
+__all__ = ["COVARIANCE_ESTIMATES", "CovarianceEstimate", "estimate_covariance"]
 
 #: Names of the covariance estimates.
 COVARIANCE_ESTIMATES = ("lstsq", "psd", "ridge")
@@ -141,9 +144,21 @@ def estimate_covariance(
     """
     check_choice("covariance", method, COVARIANCE_ESTIMATES)
     features = check_features(features)
+    check_counts(rewards.counts, len(features))
     ridge, reweighted = check_share("ridge", ridge), check_flag("reweighted", reweighted)
     if np.any(rewards.rounds == 0):
         raise ValueError("rewards: a covariance estimate needs at least one reward")
+    return covariance_estimate(rewards, features, method, ridge, reweighted)
+
+
+def covariance_estimate(
+    rewards: Rewards,
+    features: Floats,
+    method: str,
+    ridge: float = 0.01,
+    reweighted: bool = False,
+) -> CovarianceEstimate:
+    """Estimate the covariance for checked arguments."""
     penalty = ridge if method == "ridge" else None
     estimate = _regress(rewards, features, method, penalty, None)
     if reweighted:
@@ -160,7 +175,8 @@ def _regress(
     variances: Floats | None,
 ) -> CovarianceEstimate:
     """Regress squared residuals once, weighting by variances if there are any."""
-    theta = least_squares(rewards, features, variances)
+    weights = np.ones(len(features)) if variances is None else variances
+    theta = fit_parameter(rewards, features, weights)
     squares = squared_residuals(rewards, features, theta)
     points, root, target = _explored(rewards.counts, features, squares, variances)
     Sigma, rank = _minimum_norm(points, root, target, features)

@@ -27,8 +27,6 @@ from speedlib.checks import (
 
 __all__ = [
     "CRITERIA",
-    "chosen_direction",
-    "criterion_value",
     "information_matrix",
     "pe_loss",
     "target_direction",
@@ -61,7 +59,7 @@ def target_direction(features: ArrayLike, policy: ArrayLike) -> Floats:
     array([0.25, 1.5 ])
     """
     x = check_features(features)
-    return _mean_feature(x, check_policy(policy, x.shape[0]))
+    return mean_feature(x, check_policy(policy, x.shape[0]))
 
 
 def information_matrix(weights: ArrayLike, features: ArrayLike, variances: ArrayLike) -> Floats:
@@ -262,13 +260,14 @@ def _factor(kernel: Floats) -> Floats:
 def chosen_direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike | None) -> Floats:
     """Return c from exactly one of a target policy and the direction itself."""
     if policy is not None and direction is None:
-        return _mean_feature(x, check_policy(policy, x.shape[0]))
+        return mean_feature(x, check_policy(policy, x.shape[0]))
     if direction is not None and policy is None:
         return check_direction(direction, x.shape[1])
     raise ValueError("policy, direction: pass exactly one of them")
 
 
-def _mean_feature(x: Floats, policy: Floats) -> Floats:
+def mean_feature(x: Floats, policy: Floats) -> Floats:
+    """Return the direction of a policy; both are checked already."""
     c, size = policy @ x, np.zeros(x.shape[1])
     for first in range(0, x.shape[0], ROWS_AT_ONCE):
         size += policy[first : first + ROWS_AT_ONCE] @ np.abs(x[first : first + ROWS_AT_ONCE])

@@ -15,9 +15,12 @@ import numpy as np
 from speedlib._extras import needed_by
 from speedlib.checks import Counts, Floats, check_rng, check_share
 from speedlib.estimators import normal_interval
+from speedlib.slopes import slope_weights
 
 if TYPE_CHECKING:
     import pandas as pd
+
+__all__ = ["MSECurves", "Slope"]
 
 #: Format of the files that `MSECurves.save` writes.
 FORMAT = "speedlib curves 1"
@@ -171,7 +174,7 @@ class MSECurves:
                     "rounds: a slope needs two different budgets; "
                     f"got {self.rounds[chosen].tolist()}"
                 )
-            weights = (log_n - log_n.mean()) / ((log_n - log_n.mean()) ** 2).sum()
+            weights = slope_weights(log_n)
             sound = np.all(resampled[:, chosen] > 0, axis=1)
             ends = np.array([-np.inf, np.inf])
             if np.mean(sound) >= 0.9:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from speedlib._tolerances import ESTIMABLE_TOLERANCE, ROWS_RANK_TOLERANCE, WELL_CONDITIONED
 from speedlib.checks import (
     Counts,
     Flags,
     Floats,
+    Scalar,
     check_counts,
     check_direction,
     check_features,
@@ -19,6 +20,15 @@ from speedlib.checks import (
     check_variances,
 )
 from speedlib.rewards import Rewards
+
+__all__ = [
+    "ValueEstimate",
+    "conditional_variance",
+    "least_squares",
+    "normal_interval",
+    "policy_value",
+    "value_coefficients",
+]
 
 #: Numbers held at once in the products of features behind the normal equations.
 _PIECE_ENTRIES = 1_000_000
@@ -152,14 +162,23 @@ def value_coefficients(
     Notes
     -----
     Cost O(k d^2) per replication with k pulled actions. Where they do not span the direction, a
-    generalised inverse answers: see `is_estimable`. Well-conditioned replications go through the
-    normal equations, which all share one product with the features; the others through singular
-    values of the weighted rows, which keep twice the digits.
+    generalised inverse answers: the sum of :math:`\ell_a x(a)` is then not c. Well-conditioned
+    replications go through the normal equations, which all share one product with the features; the
+    others through singular values of the weighted rows, which keep twice the digits.
     """
     features = check_features(features)
-    counts = check_counts(counts, len(features))
-    variances = check_variances(variances, len(features), batch=True)
-    direction = check_direction(direction, features.shape[1])
+    return weighted_coefficients(
+        check_counts(counts, len(features)),
+        features,
+        check_variances(variances, len(features), batch=True),
+        check_direction(direction, features.shape[1]),
+    )
+
+
+def weighted_coefficients(
+    counts: Counts, features: Floats, variances: Floats, direction: Floats
+) -> Floats:
+    """Return the coefficients of weighted least squares for checked numbers."""
     variances = np.broadcast_to(variances, counts.shape)
     coefficients, sound = _by_normal_equations(counts / variances, features, direction)
     if not sound.all():
@@ -203,6 +222,12 @@ def _by_rows(counts: Counts, features: Floats, variances: Floats, direction: Flo
     return coefficients
 
 
+def distinct_rows(rows: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return the first of the rows, kept as (1, A), if all replications share one; else all."""
+    shared = rows.ndim > 1 and len(rows) > 1 and rows.strides[0] == 0
+    return rows[:1] if shared else rows
+
+
 def is_estimable(coefficients: Floats, features: Floats, direction: Floats) -> Flags:
     """Tell whether the coefficients reproduce the direction, in any units, shape (...,)."""
     scale = column_scale(features)
@@ -243,19 +268,17 @@ def policy_value(
     used = variances
     if weights is not None:
         used = check_variances(weights, len(features), batch=True, name="weights")
-    coefficients = value_coefficients(rewards.counts, features, used, direction)
-    return combine(coefficients, rewards, features, direction, variances)
+    counts = check_counts(rewards.counts, len(features))
+    coefficients = weighted_coefficients(counts, features, used, direction)
+    return combine(
+        coefficients, rewards, variances, is_estimable(coefficients, features, direction)
+    )
 
 
 def combine(
-    coefficients: Floats,
-    rewards: Rewards,
-    features: Floats,
-    direction: Floats,
-    variances: Floats,
+    coefficients: Floats, rewards: Rewards, variances: Floats, estimable: Flags
 ) -> ValueEstimate:
     """Combine mean rewards with given coefficients into a value and its standard error."""
-    estimable = is_estimable(coefficients, features, direction)
     error = np.sqrt(conditional_variance(coefficients, rewards.counts, variances))
     value = np.sum(coefficients * rewards.means, axis=-1)
     return ValueEstimate(value, np.where(estimable, error, np.inf), estimable)
@@ -290,8 +313,13 @@ def least_squares(
     features = check_features(features)
     if variances is None:
         variances = np.ones(len(features))
-    counts = check_counts(rewards.counts, len(features))
-    rows = weighted_rows(counts, features, check_variances(variances, len(features), batch=True))
+    check_counts(rewards.counts, len(features))
+    return fit_parameter(rewards, features, check_variances(variances, len(features), batch=True))
+
+
+def fit_parameter(rewards: Rewards, features: Floats, variances: Floats) -> Floats:
+    """Return the parameter that weighted least squares fits, for checked numbers."""
+    rows = weighted_rows(rewards.counts, features, variances)
     response = rows.root * np.take_along_axis(rewards.means, rows.index, axis=-1)
     part = np.einsum("...kr,...k->...r", rows.left, response) * rows.inverse
     return np.asarray(np.einsum("...r,...rd->...d", part, rows.right) / rows.scale)

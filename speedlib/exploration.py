@@ -23,6 +23,17 @@ from speedlib.identification import quadratic_coordinates
 from speedlib.rounding import efficient_counts
 from speedlib.solvers.exchange import solve
 
+__all__ = [
+    "EXPLORATIONS",
+    "SAMPLINGS",
+    "check_exploration_length",
+    "exploration_counts",
+    "exploration_design",
+    "exploration_length",
+    "identifiable_design",
+    "pca_directions",
+]
+
 #: Names of the exploration designs.
 EXPLORATIONS = ("pca", "uniform", "identifiable")
 

@@ -14,6 +14,8 @@ from speedlib.checks import Counts, Floats, check_count, check_rng, check_vector
 if TYPE_CHECKING:
     from scipy import sparse
 
+__all__ = ["Factors", "factorise"]
+
 
 @dataclass(frozen=True, eq=False)
 class Factors:

@@ -29,6 +29,16 @@ from speedlib.psd import fit_psd
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = [
+    "PREPROCESSINGS",
+    "Calibration",
+    "Fit",
+    "calibration",
+    "fit_model",
+    "fit_variances",
+    "prepare_table",
+]
+
 #: Ways to prepare a table of features; see `prepare_table`.
 PREPROCESSINGS = ("raw", "scale", "centre")
 

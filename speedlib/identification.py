@@ -12,6 +12,8 @@ from speedlib.checks import Flags, Floats, check_features, check_not_negative
 from speedlib.estimators import column_scale
 from speedlib.quadratic import quadratic_features
 
+__all__ = ["Identifiability", "identifiability", "quadratic_coordinates"]
+
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:

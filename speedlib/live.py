@@ -19,6 +19,8 @@ from speedlib.estimators import ValueEstimate
 from speedlib.rewards import Rewards
 from speedlib.trials import Trial
 
+__all__ = ["Actions", "Progress", "advance", "read_actions", "read_log"]
+
 #: Columns with a meaning; all others of the table of actions are features.
 ACTION, PROBABILITY = "action", "probability"
 LOG = ("phase", ACTION, "reward")

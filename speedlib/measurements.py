@@ -21,6 +21,8 @@ from speedlib._sheet import (
 from speedlib._tolerances import CONSTANT_TOLERANCE, NOISELESS_TOLERANCE
 from speedlib.checks import SMALLEST, Flags, Floats, check_choice
 
+__all__ = ["Measurements", "read_measurements"]
+
 #: What to do with a row in which something is missing.
 MISSING = ("refuse", "drop")
 #: Entries that stand for nothing, in small letters.

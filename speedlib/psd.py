@@ -8,6 +8,8 @@ from speedlib._tolerances import MOMENT_RANK_TOLERANCE, PSD_OPTIMALITY
 from speedlib.checks import Floats
 from speedlib.quadratic import matrix_to_svec, quadratic_features, svec_to_matrix
 
+__all__ = ["fit_psd"]
+
 #: Weight of all actions beside the explored ones in the coordinates of the first stage.
 SHARE_OF_ALL = 1e-5
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from speedlib.checks import Floats, Indices, frozen
 
+__all__ = ["matrix_to_svec", "quadratic_features", "svec_to_matrix"]
+
 
 def quadratic_features(features: Floats) -> Floats:
     r"""Return :math:`\varphi(a)=\operatorname{svec}(x(a)x(a)^\top)`, shape (..., d(d+1)/2).

@@ -18,6 +18,8 @@ from speedlib.checks import (
     frozen,
 )
 
+__all__ = ["Rewards"]
+
 
 @dataclass(frozen=True, eq=False)
 class Rewards:

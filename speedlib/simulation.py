@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._extras import needed_by
+from speedlib._progress import Progress, reporter
 from speedlib.bandit import LinearBandit
 from speedlib.checks import (
     Counts,
@@ -26,8 +24,10 @@ from speedlib.checks import (
 )
 from speedlib.curves import MSECurves
 from speedlib.designs import optimal_design
-from speedlib.estimators import conditional_variance
-from speedlib.trials import Strategy, Trial
+from speedlib.estimators import conditional_variance, distinct_rows
+from speedlib.trials import Commitment, Strategy, commit
+
+__all__ = ["METHODS", "conditional_moments", "mse_curve", "squared_errors"]
 
 #: How the error of a replication is measured.
 METHODS = ("exact", "draws")
@@ -37,12 +37,6 @@ _BLOCK_ENTRIES = 2_000_000
 
 #: Groups of replications that the bootstrap of a slope resamples.
 GROUPS = 32
-
-#: Environment variable with the name of a file that tells how far a simulation is.
-PROGRESS_FILE = "SPEEDLIB_PROGRESS_FILE"
-
-#: Told the numbers of finished and of all blocks.
-Progress = Callable[[int, int], None]
 
 
 def mse_curve(
@@ -176,30 +170,51 @@ def squared_errors(
         variances=bandit.variances,
         replications=replications,
     )
-    counts = trial.first_counts()
-    while not trial.committed:
-        counts = trial.next_counts(bandit.pull(counts, rng))
+    commitment = commit(trial, lambda counts: bandit.pull(counts, rng))
     if not strategy.conditional or (method == "draws" and bandit.noise != "gaussian"):
-        result = trial.estimate(bandit.pull(counts, rng))
+        result = trial.estimate(bandit.pull(commitment.counts, rng))
         return (result.value - bandit.value(policy)) ** 2, ~result.estimable
-    variance, bias = conditional_moments(trial, bandit, policy)
+    variance, bias = conditional_moments(commitment, bandit, policy)
     if method == "exact":
-        return variance + bias**2, ~trial.estimable
+        return variance + bias**2, ~commitment.estimable
     # Given the pulls the estimate is Gaussian: one number has the law of a whole experiment.
     errors = bias + np.sqrt(variance) * rng.standard_normal(variance.shape)
-    return errors**2, ~trial.estimable
+    return errors**2, ~commitment.estimable
 
 
 def conditional_moments(
-    trial: Trial, bandit: LinearBandit, policy: Floats
+    commitment: Commitment, bandit: LinearBandit, policy: Floats
 ) -> tuple[Floats, Floats]:
-    """Return variance and bias of the estimate given all but the last rewards, shape (...,)."""
-    offset, coefficients, counts = trial.offset, trial.coefficients, trial.counts
-    if len(counts) and not (counts.strides[0] or coefficients.strides[0]):
-        # One allocation, shown once for each replication: its moments are worth computing once.
-        coefficients, counts = coefficients[:1], counts[:1]
+    r"""Return variance and bias of the estimate given all but the last rewards, shape (...,).
+
+    .. math:: \sum_a \ell_a^2\sigma^2(a)/T(a) \qquad\text{and}\qquad
+              \text{offset} + \sum_a \ell_a x(a)^\top\theta_* - c^\top\theta_* .
+
+    Parameters
+    ----------
+    commitment : Commitment
+        Of a strategy that is `speedlib.trials.Strategy.conditional`.
+    bandit : LinearBandit
+        Where the last pulls are made.
+    policy : array, shape (A,)
+        The target policy.
+
+    Raises
+    ------
+    ValueError
+        If the coefficients depend on the last rewards.
+    """
+    if commitment.coefficients is None:
+        raise ValueError(
+            "commitment: its coefficients depend on the last rewards, so that the error has no "
+            "closed form; draw these rewards instead"
+        )
+    # One allocation that all replications share has one variance.
+    coefficients, counts = commitment.coefficients, commitment.counts
+    if len(distinct_rows(coefficients)) == len(distinct_rows(counts)):
+        coefficients, counts = distinct_rows(coefficients), distinct_rows(counts)
     variance = conditional_variance(coefficients, counts, bandit.variances)
-    bias = offset + coefficients @ bandit.means - bandit.value(policy)
+    bias = commitment.offset + coefficients @ bandit.means - bandit.value(policy)
     return np.broadcast_to(variance, bias.shape), np.asarray(bias)
 
 
@@ -306,7 +321,7 @@ class _Sums:
 
 def _gather(plan: _Plan, n_jobs: int | None, progress: Progress | bool) -> _Sums:
     sums = _Sums(plan)
-    with _reporter(progress) as report, closing(_results(plan, n_jobs)) as results:
+    with reporter(progress) as report, closing(_results(plan, n_jobs)) as results:
         for i, block in enumerate(results):
             cell, part = divmod(i, len(plan.sizes))
             sums.add(cell, plan.sizes[part], block)
@@ -327,34 +342,3 @@ def _results(plan: _Plan, n_jobs: int | None) -> Generator[_Block]:
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     with closing(parallel(delayed(_run_block)(job) for job in plan.jobs())) as results:
         yield from results
-
-
-def _note(path: Path, text: str) -> None:
-    # Nobody's results depend on it: a full disk is no reason to stop.
-    with suppress(OSError):
-        path.write_text(text)
-
-
-@contextmanager
-def _reporter(progress: Progress | bool) -> Generator[Progress]:
-    """Report to a callable, to a file, to a bar on a terminal, or to nobody."""
-    if callable(progress):
-        yield progress
-        return
-    if name := os.environ.get(PROGRESS_FILE):
-        path = Path(name)
-        try:
-            yield lambda done, total: _note(path, f"{done}/{total}")
-        finally:
-            path.unlink(missing_ok=True)
-        return
-    if not progress or not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    with needed_by("mse_curve with progress=True", "simulation"):
-        from rich.console import Console
-        from rich.progress import Progress as Bar
-
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("replications", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -5,6 +5,11 @@ for numbers of pulls and told the rewards, whether these come from a simulation 
 replications or, one at a time, from a live experiment::
 
     trial = SPEED().begin(features, policy, rounds=1000, rng=rng)
+    estimate = play(trial, pull)               # pull(counts) returns the Rewards of these pulls
+    estimate.value, estimate.standard_error
+
+`play` does no more than this, which an experiment that takes days does step by step::
+
     rewards = Rewards.from_log(...)            # after pulling trial.first_counts()
     while not trial.committed:
         counts = trial.next_counts(rewards)
@@ -15,6 +20,7 @@ replications or, one at a time, from a live experiment::
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -33,9 +39,14 @@ from speedlib.checks import (
     check_variances,
     frozen,
 )
-from speedlib.designs import target_direction
-from speedlib.estimators import ValueEstimate, is_estimable
+from speedlib.criteria import mean_feature
+from speedlib.estimators import ValueEstimate
 from speedlib.rewards import Rewards
+
+__all__ = ["Commitment", "Setting", "Strategy", "Trial", "commit", "play"]
+
+#: Pulls actions as often as it is told and returns the rewards.
+Pull = Callable[[Counts], Rewards]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,20 +84,50 @@ class Setting:
         return (*lead, len(self.features))
 
 
-class Trial(ABC):
-    r"""One run of a strategy: ask for pulls, tell rewards, read off the estimate.
+@dataclass(frozen=True, eq=False)
+class Commitment:
+    r"""The last pulls of a trial, and how their mean rewards become an estimate.
 
-    A trial asks once or several times and then is `committed`: no later pulls depend on rewards
-    still to come. The estimate is linear in the mean rewards :math:`\bar r(a)` of the last pulls,
+    .. math:: \hat v = \text{offset} + \sum_a \ell_a\, \bar r(a)
 
-    .. math:: \hat v = \text{offset} + \sum_a \ell_a\, \bar r(a) ,
+    is linear in the mean rewards of these pulls, so that its mean squared error given all that came
+    before is known in closed form: see `speedlib.simulation.conditional_moments`.
 
-    so that its mean squared error given all that came before is known in closed form: see
-    `speedlib.simulation.conditional_moments`.
+    Attributes
+    ----------
+    counts : ndarray of int, shape (..., A)
+        The pulls.
+    coefficients : ndarray, shape (..., A), or None
+        :math:`\ell`, zero for actions that are not pulled. None if they depend on the rewards that
+        they combine, for a strategy that is not `Strategy.conditional`.
+    offset : ndarray, shape (...,)
+        What rewards told earlier contribute, in units of reward.
+    estimable : ndarray of bool, shape (...,)
+        Whether the pulls, with the earlier ones that are kept, determine the value.
     """
 
-    def __init__(self, setting: Setting) -> None:
+    counts: Counts
+    coefficients: Floats | None
+    offset: Floats
+    estimable: Flags
+
+
+class Trial(ABC):
+    """One run of a strategy: ask for pulls, tell rewards, read off the estimate.
+
+    A trial asks once or several times and then is `committed`: no later pulls depend on rewards
+    still to come.
+
+    Parameters
+    ----------
+    setting : Setting
+    name : str
+        The strategy's name, for messages.
+    """
+
+    def __init__(self, setting: Setting, name: str) -> None:
         self.setting = setting
+        self.name = name
 
     @abstractmethod
     def first_counts(self) -> Counts:
@@ -97,6 +138,14 @@ class Trial(ABC):
     def committed(self) -> bool:
         """Whether the pulls last asked for are the last ones."""
 
+    @property
+    @abstractmethod
+    def commitment(self) -> Commitment:
+        """The last pulls and what becomes of their rewards; a RuntimeError before they are known.
+
+        Once known, it stays as it is.
+        """
+
     @abstractmethod
     def next_counts(self, rewards: Rewards) -> Counts:
         """Take the rewards of the pulls last asked for; return the pulls that follow, (..., A)."""
@@ -104,26 +153,6 @@ class Trial(ABC):
     @abstractmethod
     def estimate(self, rewards: Rewards) -> ValueEstimate:
         """Take the rewards of the last pulls; return the estimate of the value."""
-
-    @property
-    @abstractmethod
-    def counts(self) -> Counts:
-        """The last pulls, shape (..., A)."""
-
-    @property
-    @abstractmethod
-    def coefficients(self) -> Floats:
-        r"""Coefficients :math:`\ell` of the last pulls' mean rewards, shape (..., A)."""
-
-    @property
-    def offset(self) -> Floats:
-        """What rewards told earlier contribute to the estimate, shape (...,)."""
-        return np.zeros(self.counts.shape[:-1])
-
-    @property
-    def estimable(self) -> Flags:
-        """Whether the pulls determine the value, shape (...,)."""
-        return is_estimable(self.coefficients, self.setting.features, self.setting.direction)
 
     def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
         if not isinstance(rewards, Rewards):
@@ -135,6 +164,57 @@ class Trial(ABC):
                 f"of shape {rewards.counts.shape}"
             )
         return rewards
+
+    def _all_asked(self) -> RuntimeError:
+        return RuntimeError(
+            f"next_counts: {self.name} has asked for all its pulls; go on to estimate"
+        )
+
+
+def commit(trial: Trial, pull: Pull) -> Commitment:
+    """Play a trial until it commits; its last pulls are still to come.
+
+    Parameters
+    ----------
+    trial : Trial
+        A fresh one, as `Strategy.begin` returns it.
+    pull : callable
+        Takes numbers of pulls, shape (..., A), and returns the `Rewards` of these pulls, for
+        instance ``lambda counts: bandit.pull(counts, rng)``. Called once for each phase but the
+        last; never by a strategy whose design is known at the start.
+
+    Returns
+    -------
+    Commitment
+    """
+    counts = trial.first_counts()
+    while not trial.committed:
+        counts = trial.next_counts(pull(counts))
+    return trial.commitment
+
+
+def play(trial: Trial, pull: Pull) -> ValueEstimate:
+    """Play a trial to its end.
+
+    Parameters
+    ----------
+    trial, pull
+        As for `commit`; the last pulls are made, too.
+
+    Returns
+    -------
+    ValueEstimate
+
+    Examples
+    --------
+    >>> from speedlib import OnPolicy, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> trial = OnPolicy(estimator="ols").begin(ball.bandit.features, ball.policy, 400, rng=1)
+    >>> estimate = play(trial, lambda counts: ball.bandit.pull(counts, rng))
+    >>> abs(float(estimate.value) - ball.value) < 4 * float(estimate.standard_error)
+    True
+    """
+    return trial.estimate(pull(commit(trial, pull).counts))
 
 
 @dataclass(frozen=True)
@@ -202,6 +282,7 @@ class Strategy(ABC):
             If an argument breaks its rule, or the strategy needs variances and has none.
         """
         features = check_features(features)
+        policy = check_policy(policy, len(features))
         known = None
         if self.knows_variances:
             if variances is None:
@@ -209,14 +290,14 @@ class Strategy(ABC):
             known = frozen(check_variances(variances, len(features)))
         setting = Setting(
             features=frozen(features),
-            policy=frozen(check_policy(policy, len(features))),
+            policy=frozen(policy),
             rounds=check_rounds(rounds),
             rng=check_rng(rng),
             variances=known,
             replications=(
                 None if replications is None else check_count("replications", replications, 1)
             ),
-            direction=frozen(target_direction(features, policy)),
+            direction=frozen(mean_feature(features, policy)),
         )
         return self._trial(setting)
 

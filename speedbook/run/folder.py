@@ -33,7 +33,7 @@ from speedbook.text import duration
 RUNS = "runs"
 FORMATS = "svg pdf png"
 PROGRESS, SIMULATION = ".cell", ".simulation"
-#: `speedlib.simulation.PROGRESS_FILE`; a book's own library need not have it.
+#: As in `speedlib._progress`; a book's own library need not have it.
 PROGRESS_FILE = "SPEEDLIB_PROGRESS_FILE"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from speedlib.checks import (
     Counts,
-    Flags,
     Floats,
     check_choice,
     check_flag,
@@ -18,7 +18,7 @@ from speedlib.checks import (
     frozen,
 )
 from speedlib.covariance import CovarianceEstimate
-from speedlib.estimators import ValueEstimate, combine, is_estimable, value_coefficients
+from speedlib.estimators import ValueEstimate, combine, is_estimable, weighted_coefficients
 from speedlib.exploration import (
     SAMPLINGS,
     check_exploration_length,
@@ -27,7 +27,9 @@ from speedlib.exploration import (
 )
 from speedlib.rewards import Rewards
 from speedlib.rounding import ROUNDINGS, round_design
-from speedlib.trials import Setting, Strategy, Trial
+from speedlib.trials import Commitment, Setting, Strategy, Trial
+
+__all__ = ["ExploreThenCommit", "ExploreThenCommitTrial"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +100,7 @@ class ExploreThenCommit(Strategy):
 
     def combination(self, counts: Counts, variances: Floats, setting: Setting) -> Floats:
         """Return the coefficients of mean rewards in the estimate: weighted least squares."""
-        return value_coefficients(counts, setting.features, variances, setting.direction)
+        return weighted_coefficients(counts, setting.features, variances, setting.direction)
 
     def best_length(self, variances: Floats, exploration: Floats, setting: Setting) -> Floats:
         """Return the length that estimated variances recommend for a design, shape (...,)."""
@@ -128,17 +130,13 @@ class ExploreThenCommitTrial(Trial):
     """
 
     def __init__(self, setting: Setting, strategy: ExploreThenCommit) -> None:
-        super().__init__(setting)
+        super().__init__(setting, strategy.name)
         self.strategy = strategy
         self.explored = Rewards.none(setting.shape)
         self.variances: Floats | None = None
         self.covariance: CovarianceEstimate | None = None
-        # Fixed when the trial commits: coefficients of all mean rewards that are used, and of the
-        # last ones, and what the earlier ones contribute.
-        self._combination: Floats
-        self._coefficients: Floats
-        self._offset: Floats
-        self._phase = "pilot" if strategy.tuned else "exploration"
+        self._pooled: _Pooled | None = None
+        self._piloting = strategy.tuned
         length = strategy.exploration_length(setting.rounds)
         self._design = strategy.exploration_weights(setting)
         self._asked = frozen(
@@ -154,23 +152,28 @@ class ExploreThenCommitTrial(Trial):
     @property
     def committed(self) -> bool:
         """Whether exploration is over."""
-        return self._phase == "commitment"
+        return self._pooled is not None
+
+    @property
+    def commitment(self) -> Commitment:
+        """The pulls of the commit phase and what becomes of their rewards."""
+        return self._after_exploration().commitment
 
     def next_counts(self, rewards: Rewards) -> Counts:
         """Learn the variances from exploration; return the pulls of the next phase."""
         if self.committed:
-            raise RuntimeError(
-                f"next_counts: {self.strategy.name} has asked for all its pulls; go on to estimate"
-            )
+            raise self._all_asked()
         explored = self.explored + self._expect(rewards, self._asked)
         variances, covariance = self.strategy.learn(explored, self.setting)
-        if self._phase == "pilot":
-            counts, phase = self._more_exploration(explored, variances), "exploration"
+        pooled = None
+        if self._piloting:
+            counts = frozen(self._more_exploration(explored, variances))
         else:
-            counts, phase = self._commitment(explored, variances), "commitment"
+            pooled = self._commit(explored, variances)
+            counts = pooled.commitment.counts
         # Last of all, so that a failure leaves the trial as it was.
         self.explored, self.variances, self.covariance = explored, variances, covariance
-        self._asked, self._phase = frozen(counts), phase
+        self._asked, self._pooled, self._piloting = counts, pooled, False
         return self._asked
 
     def _more_exploration(self, explored: Rewards, variances: Floats) -> Counts:
@@ -186,56 +189,45 @@ class ExploreThenCommitTrial(Trial):
             strategy.exploration_sampling,
         )
 
-    def _commitment(self, explored: Rewards, variances: Floats) -> Counts:
-        """Return the pulls of the commit phase and fix how the value will be estimated."""
+    def _commit(self, explored: Rewards, variances: Floats) -> _Pooled:
+        """Decide the pulls of the commit phase and how the value will be estimated."""
         setting, strategy = self.setting, self.strategy
         design = strategy.commit_weights(variances, setting)
         left = setting.rounds - explored.rounds
         counts = round_design(np.broadcast_to(design, setting.shape), left, strategy.rounding)
         kept = explored.counts if strategy.keep_exploration else np.zeros_like(counts)
         pooled = counts + kept
-        self._combination = strategy.combination(pooled, variances, setting)
+        combination = strategy.combination(pooled, variances, setting)
+        # What the last rewards contribute to a pooled mean, and what the earlier ones do.
         fresh = counts / np.maximum(pooled, 1)
-        self._coefficients = self._combination * fresh
-        old = self._combination * np.where(pooled > 0, 1.0 - fresh, 0.0) * explored.means
-        self._offset = np.asarray(old.sum(axis=-1))
-        return counts
+        old = combination * np.where(pooled > 0, 1.0 - fresh, 0.0) * explored.means
+        commitment = Commitment(
+            counts=frozen(counts),
+            coefficients=combination * fresh,
+            offset=np.asarray(old.sum(axis=-1)),
+            estimable=is_estimable(combination, setting.features, setting.direction),
+        )
+        return _Pooled(commitment, combination)
 
     def estimate(self, rewards: Rewards) -> ValueEstimate:
         """Estimate the value from the commit phase, or from both."""
-        used = self._expect(rewards, self.counts)
+        commitment, combination = self._after_exploration()
+        used = self._expect(rewards, commitment.counts)
         if self.strategy.keep_exploration:
             used = self.explored + used
-        setting = self.setting
         assert self.variances is not None
-        return combine(self._combination, used, setting.features, setting.direction, self.variances)
+        return combine(combination, used, self.variances, commitment.estimable)
 
-    @property
-    def counts(self) -> Counts:
-        """Pulls of the commit phase, shape (..., A)."""
-        self._check_committed()
-        return self._asked
-
-    @property
-    def coefficients(self) -> Floats:
-        """Coefficients of the commit phase's mean rewards, shape (..., A)."""
-        self._check_committed()
-        return self._coefficients
-
-    @property
-    def offset(self) -> Floats:
-        """What kept exploration rewards contribute to the estimate, shape (...,)."""
-        self._check_committed()
-        return self._offset
-
-    @property
-    def estimable(self) -> Flags:
-        """Whether all pulls that are used determine the value, shape (...,)."""
-        self._check_committed()
-        return is_estimable(self._combination, self.setting.features, self.setting.direction)
-
-    def _check_committed(self) -> None:
-        if not self.committed:
+    def _after_exploration(self) -> _Pooled:
+        if self._pooled is None:
             raise RuntimeError(
-                f"{self.strategy.name}: tell the trial its exploration rewards by next_counts first"
+                f"{self.name}: tell the trial its exploration rewards by next_counts first"
             )
+        return self._pooled
+
+
+class _Pooled(NamedTuple):
+    """A commitment, and the coefficients of all mean rewards that are used, earlier ones too."""
+
+    commitment: Commitment
+    combination: Floats

@@ -8,14 +8,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from speedlib.checks import Counts, Flags, Floats, check_choice, check_share, frozen
-from speedlib.covariance import COVARIANCE_ESTIMATES, estimate_covariance
+from speedlib.checks import Counts, Floats, check_choice, check_share, frozen
+from speedlib.covariance import COVARIANCE_ESTIMATES
 from speedlib.designs import optimal_design
-from speedlib.estimators import ValueEstimate, combine, is_estimable, value_coefficients
+from speedlib.estimators import ValueEstimate
 from speedlib.exploration import SAMPLINGS, exploration_counts
 from speedlib.rewards import Rewards
 from speedlib.rounding import ROUNDINGS, round_design
-from speedlib.trials import Setting, Strategy, Trial
+from speedlib.strategies._estimation import (
+    Average,
+    Estimation,
+    FeasibleLeastSquares,
+    KnownVariances,
+    OrdinaryLeastSquares,
+)
+from speedlib.trials import Commitment, Setting, Strategy, Trial
+
+__all__ = ["FixedDesign", "FixedTrial", "OnPolicy", "Oracle", "Uniform"]
 
 #: Estimators of the value: see `FixedDesign`.
 ESTIMATORS = ("wls", "feasible", "ols")
@@ -71,15 +80,19 @@ class FixedDesign(Strategy):
     def design(self, setting: Setting) -> Floats:
         """Return the design, shape (A,)."""
 
+    def _estimation(self) -> Estimation:
+        """Return what the chosen estimator does with the rewards."""
+        if self.estimator == "wls":
+            return KnownVariances()
+        ordinary = OrdinaryLeastSquares(self.covariance, self.variance_floor)
+        return ordinary if self.estimator == "ols" else FeasibleLeastSquares(ordinary)
+
     def _trial(self, setting: Setting) -> Trial:
         design = self.design(setting)
         if self.sampling == "random":
             design = np.broadcast_to(design, setting.shape)
         counts = exploration_counts(design, setting.rounds, setting.rng, self.sampling)
-        if self.estimator == "wls":
-            return FixedTrial(setting, self, counts, setting.variances)
-        kind = OrdinaryTrial if self.estimator == "ols" else FeasibleTrial
-        return kind(setting, self, counts)
+        return FixedTrial(setting, self.name, counts, self._estimation())
 
 
 class FixedTrial(Trial):
@@ -88,103 +101,41 @@ class FixedTrial(Trial):
     Parameters
     ----------
     setting : Setting
-    strategy : Strategy
+    name : str
+        The strategy's name, for messages.
     counts : array of int, shape (A,) or (..., A)
         The pulls; one row serves all replications.
-    weights : array, shape (A,), or None
-        Variances that least squares weights by; None if these come with the rewards.
+    estimation : Estimation
+        What becomes of the rewards.
     """
 
-    def __init__(
-        self, setting: Setting, strategy: Strategy, counts: Counts, weights: Floats | None
-    ) -> None:
-        super().__init__(setting)
-        self.strategy = strategy
-        self._counts = np.broadcast_to(frozen(counts), setting.shape)
-        self._coefficients: Floats | None = None
-        if weights is not None:
-            self._coefficients = np.broadcast_to(
-                value_coefficients(counts, setting.features, weights, setting.direction),
-                setting.shape,
-            )
-
-    def first_counts(self) -> Counts:
-        """Return all pulls, shape (..., A)."""
-        return self._counts
+    def __init__(self, setting: Setting, name: str, counts: Counts, estimation: Estimation) -> None:
+        super().__init__(setting, name)
+        self._estimation = estimation
+        self._commitment = estimation.commitment(frozen(counts), setting)
 
     @property
     def committed(self) -> bool:
         """Always."""
         return True
 
+    @property
+    def commitment(self) -> Commitment:
+        """All pulls, and what becomes of their rewards."""
+        return self._commitment
+
+    def first_counts(self) -> Counts:
+        """Return all pulls, shape (..., A)."""
+        return self._commitment.counts
+
     def next_counts(self, rewards: Rewards) -> Counts:
         """Refuse: there are none."""
-        raise RuntimeError(
-            f"next_counts: {self.strategy.name} has asked for all its pulls; go on to estimate"
-        )
+        raise self._all_asked()
 
     def estimate(self, rewards: Rewards) -> ValueEstimate:
         """Estimate the value from all rewards."""
-        setting, seen = self.setting, self._expect(rewards, self._counts)
-        variances = self._variances(seen)
-        return combine(self.coefficients, seen, setting.features, setting.direction, variances)
-
-    def _variances(self, rewards: Rewards) -> Floats:
-        """Return the variances that the standard error rests on, shape (..., A)."""
-        assert self.setting.variances is not None
-        return self.setting.variances
-
-    @property
-    def counts(self) -> Counts:
-        """All pulls, shape (..., A)."""
-        return self._counts
-
-    @property
-    def coefficients(self) -> Floats:
-        """Coefficients of the mean rewards, shape (..., A)."""
-        if self._coefficients is None:
-            raise RuntimeError(
-                f"coefficients: {self.strategy.name} weights by estimated variances; tell the "
-                "trial its rewards by estimate first"
-            )
-        return self._coefficients
-
-    @property
-    def estimable(self) -> Flags:
-        """Whether the pulls determine the value, shape (...,)."""
-        rows = self.coefficients
-        # One row that serves all replications is looked at once.
-        distinct = rows[:1] if rows.ndim > 1 and not rows.strides[0] else rows
-        found = is_estimable(distinct, self.setting.features, self.setting.direction)
-        return np.broadcast_to(found, rows.shape[:-1])
-
-
-class OrdinaryTrial(FixedTrial):
-    """Ordinary least squares, with a standard error from estimated variances."""
-
-    strategy: FixedDesign
-
-    def __init__(self, setting: Setting, strategy: FixedDesign, counts: Counts) -> None:
-        super().__init__(setting, strategy, counts, np.ones(len(setting.features)))
-
-    def _variances(self, rewards: Rewards) -> Floats:
-        strategy = self.strategy
-        estimate = estimate_covariance(rewards, self.setting.features, strategy.covariance)
-        return estimate.floored(strategy.variance_floor)
-
-
-class FeasibleTrial(OrdinaryTrial):
-    """Weighted least squares with variances estimated from the same rewards."""
-
-    def __init__(self, setting: Setting, strategy: FixedDesign, counts: Counts) -> None:
-        FixedTrial.__init__(self, setting, strategy, counts, None)
-
-    def _variances(self, rewards: Rewards) -> Floats:
-        setting, variances = self.setting, super()._variances(rewards)
-        self._coefficients = value_coefficients(
-            self._counts, setting.features, variances, setting.direction
-        )
-        return variances
+        seen = self._expect(rewards, self._commitment.counts)
+        return self._estimation.estimate(seen, self._commitment, self.setting)
 
 
 @dataclass(frozen=True)
@@ -215,9 +166,9 @@ class Oracle(Strategy):
 
     def _trial(self, setting: Setting) -> Trial:
         assert setting.variances is not None
-        design = optimal_design(setting.features, setting.variances, policy=setting.policy)
+        design = optimal_design(setting.features, setting.variances, direction=setting.direction)
         counts = round_design(design.weights, setting.rounds, self.rounding)
-        return FixedTrial(setting, self, counts, setting.variances)
+        return FixedTrial(setting, self.name, counts, KnownVariances())
 
 
 class OnPolicy(FixedDesign):
@@ -250,48 +201,10 @@ class OnPolicy(FixedDesign):
         """Return the target policy, shape (A,)."""
         return setting.policy
 
-    def _trial(self, setting: Setting) -> Trial:
-        if self.estimator != "mean":
-            return super()._trial(setting)
-        design = np.broadcast_to(setting.policy, setting.shape)
-        counts = exploration_counts(design, setting.rounds, setting.rng, self.sampling)
-        return AverageTrial(setting, self, counts)
-
-
-class AverageTrial(FixedTrial):
-    """The average reward: unbiased over the draw of the actions, whatever they are."""
-
-    strategy: FixedDesign
-
-    def __init__(self, setting: Setting, strategy: OnPolicy, counts: Counts) -> None:
-        super().__init__(setting, strategy, counts, None)
-        self._coefficients = counts / setting.rounds
-
-    def estimate(self, rewards: Rewards) -> ValueEstimate:
-        """Average the rewards."""
-        seen, n = self._expect(rewards, self._counts), self.setting.rounds
-        value = np.sum(self.coefficients * seen.means, axis=-1)
-        if self.strategy.sampling == "balanced":
-            return ValueEstimate(value, self._error_within(seen), self.estimable)
-        spread = seen.counts * (seen.means - value[..., None]) ** 2
-        total = np.sum(seen.scatters + spread, axis=-1)
-        error = np.sqrt(total / n / (n - 1)) if n > 1 else np.full_like(total, np.inf)
-        return ValueEstimate(value, error, self.estimable)
-
-    def _error_within(self, seen: Rewards) -> Floats:
-        """Return the standard error of an average over fixed numbers of pulls, shape (...,)."""
-        repeated = seen.counts > 1
-        sample = np.where(repeated, seen.scatters / np.maximum(seen.counts - 1, 1), 0.0)
-        actions = repeated.sum(axis=-1, keepdims=True)
-        mean = sample.sum(axis=-1, keepdims=True) / np.maximum(actions, 1)
-        variances = np.where(repeated, sample, mean)
-        error = np.sqrt(np.sum(seen.counts * variances, axis=-1)) / self.setting.rounds
-        return np.where(actions[..., 0] > 0, error, np.inf)
-
-    @property
-    def estimable(self) -> Flags:
-        """Always: no least squares is involved."""
-        return np.ones(self._counts.shape[:-1], dtype=np.bool_)
+    def _estimation(self) -> Estimation:
+        if self.estimator == "mean":
+            return Average(drawn=self.sampling == "random")
+        return super()._estimation()
 
 
 class Uniform(FixedDesign):

@@ -13,6 +13,8 @@ from speedlib.rewards import Rewards
 from speedlib.strategies.explore_commit import ExploreThenCommit
 from speedlib.trials import Setting
 
+__all__ = ["PerArm"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class PerArm(ExploreThenCommit):

@@ -14,7 +14,7 @@ from speedlib.checks import Floats, check_choice, check_flag, check_share
 from speedlib.covariance import (
     COVARIANCE_ESTIMATES,
     CovarianceEstimate,
-    estimate_covariance,
+    covariance_estimate,
 )
 from speedlib.designs import optimal_design
 from speedlib.estimators import column_scale
@@ -24,6 +24,8 @@ from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
 from speedlib.strategies.explore_commit import ExploreThenCommit
 from speedlib.trials import Setting, Trial
+
+__all__ = ["SPEED", "AOptimal", "DOptimal", "GOptimal", "PlugIn"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +85,8 @@ class PlugIn(ExploreThenCommit):
 
     def learn(self, rewards: Rewards, setting: Setting) -> tuple[Floats, CovarianceEstimate]:
         """Estimate the covariance and floor the variances that it gives."""
-        estimate = estimate_covariance(
-            rewards,
-            setting.features,
-            self.covariance,
-            ridge=self.ridge,
-            reweighted=self.reweighted,
+        estimate = covariance_estimate(
+            rewards, setting.features, self.covariance, self.ridge, self.reweighted
         )
         return estimate.floored(self.variance_floor), estimate
 
@@ -141,15 +139,11 @@ class SPEED(PlugIn):
 
     Examples
     --------
-    >>> from speedlib import Rewards, unit_ball
-    >>> ball = unit_ball()
+    >>> from speedlib import play, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
     >>> strategy = SPEED(exploration="identifiable", covariance="psd")
     >>> trial = strategy.begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
-    >>> rng = np.random.default_rng(2)
-    >>> rewards = ball.bandit.pull(trial.first_counts(), rng)
-    >>> while not trial.committed:
-    ...     rewards = ball.bandit.pull(trial.next_counts(rewards), rng)
-    >>> bool(trial.estimate(rewards).estimable)
+    >>> bool(play(trial, lambda counts: ball.bandit.pull(counts, rng)).estimable)
     True
     """
 

@@ -22,7 +22,7 @@ from speedbook.commands.reporter import Reporter
 from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.run.execution import ANSI, Finished
 from speedbook.run.manifest import read_manifest
-from speedlib.simulation import PROGRESS_FILE
+from speedlib._progress import PROGRESS_FILE
 
 from .helpers import FIG, PROP, ROOT, alive, wait_until
 from .reruns import folders, rerun, start

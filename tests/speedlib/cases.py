@@ -19,7 +19,7 @@ from speedlib.strategies import (
     PerArm,
     Uniform,
 )
-from speedlib.trials import Strategy, Trial
+from speedlib.trials import Strategy, Trial, play
 
 ALL = [
     Oracle(),
@@ -80,13 +80,17 @@ def begin(
 
 def finish(trial: Trial, bandit: LinearBandit, seed: int) -> ValueEstimate:
     """Ask and tell a trial to its end."""
-    return trial.estimate(play(trial, bandit, seed)[-1])
-
-
-def play(trial: Trial, bandit: LinearBandit, seed: int) -> list[Rewards]:
-    """Ask and tell a trial until it is committed; return the rewards of each phase."""
     rng = np.random.default_rng(seed)
-    phases = [bandit.pull(trial.first_counts(), rng)]
-    while not trial.committed:
-        phases.append(bandit.pull(trial.next_counts(phases[-1]), rng))
+    return play(trial, lambda counts: bandit.pull(counts, rng))
+
+
+def phases_of(trial: Trial, bandit: LinearBandit, seed: int) -> list[Rewards]:
+    """Ask and tell a trial to its end; return the rewards of each phase."""
+    rng, phases = np.random.default_rng(seed), []
+
+    def pull(counts: np.ndarray) -> Rewards:
+        phases.append(bandit.pull(counts, rng))
+        return phases[-1]
+
+    play(trial, pull)
     return phases

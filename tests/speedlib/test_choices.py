@@ -26,7 +26,7 @@ from speedlib.strategies import (
 )
 from speedlib.trials import Setting, Strategy
 
-from .cases import BALL, begin, play, space
+from .cases import BALL, begin, phases_of, space
 
 # --- refusals -----------------------------------------------------------------------------------
 
@@ -105,11 +105,11 @@ def test_plug_in_strategies_commit_to_the_design_of_their_criterion(
     """Of one exploration each makes what `optimal_design` calls optimal for its variances."""
     strategy = kind(exploration="uniform", exploration_rounds=60, covariance="psd")
     trial = begin(strategy, space(), np.full(8, 1 / 8), 10**6, 1, replications=3)
-    play(trial, space(), 2)
+    phases_of(trial, space(), 2)
     for r in range(3):
         target = {"policy": np.full(8, 1 / 8)} if criterion == "PE" else {}
         best = optimal_design(space().features, trial.variances[r], criterion, **target)
-        share = trial.counts[r] / trial.counts[r].sum()
+        share = trial.commitment.counts[r] / trial.commitment.counts[r].sum()
         value = design_efficiency(share, space().features, trial.variances[r], criterion, **target)
         assert value > 1 - 1e-4
         assert best.efficiency_bound > 1 - 1e-6
@@ -119,7 +119,7 @@ def test_plug_in_strategies_share_exploration_and_estimation() -> None:
     learnt = []
     for kind in (SPEED, AOptimal, DOptimal, GOptimal):
         trial = begin(kind(covariance="psd"), BALL.bandit, BALL.policy, 400, 3, replications=5)
-        play(trial, BALL.bandit, 4)
+        phases_of(trial, BALL.bandit, 4)
         learnt.append(trial.variances)
     assert all(np.array_equal(learnt[0], other) for other in learnt[1:])
 
@@ -137,7 +137,7 @@ def test_plug_in_strategies_estimate_as_they_were_told(choices: dict) -> None:
     """Their variances are those of `estimate_covariance` with the same choices, to the bit."""
     strategy = SPEED(exploration="uniform", exploration_rounds=50, variance_floor=1e-3, **choices)
     trial = begin(strategy, BALL.bandit, BALL.policy, 500, 3, replications=6)
-    (rewards,) = play(trial, BALL.bandit, 4)[:1]
+    (rewards,) = phases_of(trial, BALL.bandit, 4)[:1]
     arguments = {"method" if k == "covariance" else k: value for k, value in choices.items()}
     estimate = estimate_covariance(rewards, BALL.bandit.features, **arguments)
     assert np.array_equal(trial.variances, estimate.floored(1e-3))
@@ -164,7 +164,7 @@ def test_plug_in_strategies_solve_to_the_tolerance_they_were_given(
     monkeypatch.setattr(plugin, solver, listening)
     strategy = kind(exploration="uniform", exploration_rounds=40, covariance="psd", tolerance=3e-4)
     trial = begin(strategy, space(), np.full(8, 1 / 8), 300, 1, replications=2)
-    play(trial, space(), 2)
+    phases_of(trial, space(), 2)
     assert set(told) == {3e-4}
 
 
@@ -172,7 +172,7 @@ def test_tuned_exploration_finds_the_best_length() -> None:
     """sqrt(v n) with v = 1.477 for uniform exploration of the ball (closed form), here 12,153."""
     strategy = SPEED(exploration="uniform", exploration_rounds="tuned", covariance="psd")
     trial = begin(strategy, BALL.bandit, BALL.policy, 10**8, 5, replications=200)
-    phases = play(trial, BALL.bandit, 6)
+    phases = phases_of(trial, BALL.bandit, 6)
     assert np.all(phases[0].rounds == 5000)
     explored = phases[0].rounds + phases[1].rounds
     assert np.median(explored) == pytest.approx(np.sqrt(1.477e8), rel=0.02)
@@ -186,7 +186,7 @@ def test_exploration_is_tuned_between_the_pilot_and_half_of_the_budget(
     monkeypatch.setattr(PlugIn, "best_length", lambda *_: np.full(7, advice))
     strategy = SPEED(exploration="uniform", exploration_rounds="tuned")
     trial = begin(strategy, BALL.bandit, BALL.policy, 40, 5, replications=7)
-    phases = play(trial, BALL.bandit, 6)
+    phases = phases_of(trial, BALL.bandit, 6)
     assert np.all(phases[0].rounds == 3)
     assert np.all(phases[0].rounds + phases[1].rounds == explored)
 

@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 from speedlib import simulation
+from speedlib._progress import PROGRESS_FILE
 from speedlib.bandit import LinearBandit
 from speedlib.curves import MSECurves
 from speedlib.environments import unit_ball
@@ -194,11 +195,11 @@ def test_a_file_tells_how_far_a_simulation_is(
 
     monkeypatch.setattr(simulation, "squared_errors", watching)
     monkeypatch.setattr(simulation, "_BLOCK_ENTRIES", 7 * (5 * 2 + 2**4))
-    monkeypatch.setenv(simulation.PROGRESS_FILE, str(path))
+    monkeypatch.setenv(PROGRESS_FILE, str(path))
     curve(strategies=[OnPolicy()], rounds=[30])
     assert seen == ["", "1/4", "2/4", "3/4"]
     assert not path.exists()
-    monkeypatch.setenv(simulation.PROGRESS_FILE, str(tmp_path / "no" / "folder"))
+    monkeypatch.setenv(PROGRESS_FILE, str(tmp_path / "no" / "folder"))
     curve(strategies=[OnPolicy()], rounds=[30])
 
 
@@ -207,7 +208,7 @@ def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(
     terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("rich")
-    monkeypatch.delenv(simulation.PROGRESS_FILE, raising=False)
+    monkeypatch.delenv(PROGRESS_FILE, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     watched = curve(strategies=[OnPolicy()], progress=True)
@@ -218,7 +219,7 @@ def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(
 
 
 def test_a_bar_without_rich_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(simulation.PROGRESS_FILE, raising=False)
+    monkeypatch.delenv(PROGRESS_FILE, raising=False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     with pytest.raises(ImportError, match=r"progress=True needs rich, which is not installed"):

@@ -93,7 +93,7 @@ def test_a_trial_does_not_follow_later_changes_of_its_input() -> None:
             rewards = Rewards(first, np.where(first > 0, [1.0, 5.0], 0), np.where(first > 0, 4, 0))
             if not trial.committed:
                 trial.next_counts(rewards)
-            pulls.append((first.tolist(), trial.counts.tolist()))
+            pulls.append((first.tolist(), trial.commitment.counts.tolist()))
         assert pulls[0] == pulls[1]
 
 

@@ -107,8 +107,8 @@ def test_fast_simulation_has_the_law_of_the_per_round_simulator(case: str) -> No
     assert_equal_means(fast**2, errors**2)
     pulls = np.array([run.pulls for run in runs])
     for a in range(bandit.n_actions):
-        assert_equal_means(trial.counts[:, a], pulls[:, a])
-        assert stats.ks_2samp(trial.counts[:, a], pulls[:, a]).pvalue > ALPHA
+        assert_equal_means(trial.commitment.counts[:, a], pulls[:, a])
+        assert stats.ks_2samp(trial.commitment.counts[:, a], pulls[:, a]).pvalue > ALPHA
 
 
 def assert_equal_means(one: np.ndarray, other: np.ndarray) -> None:

@@ -37,6 +37,7 @@ from speedlib.environments import threshold_policy
 from speedlib.estimators import value_coefficients
 from speedlib.exploration import exploration_design, identifiable_design, pca_directions
 from speedlib.fitting import calibration, fit_model, fit_variances, prepare_table
+from speedlib.slopes import fitted_slope, log_slope
 from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
 from speedlib.solvers.elfving import elfving_design
@@ -89,12 +90,14 @@ DOORS = {
     "fit_environment": lambda X=X, y=Y: fit_environment(X, y, n_low=2),
     "fit_model": lambda X=X, y=Y: fit_model(X, y),
     "fit_variances": lambda X=X: fit_variances(X, V),
+    "fitted_slope": lambda y=Y: fitted_slope(np.arange(9.0), y),
     "identifiability": lambda features=X: identifiability(features, B),
     "identifiable_design": lambda features=X: identifiable_design(features),
     "information_matrix": lambda features=X, variances=V: information_matrix(
         B, features, variances
     ),
     "least_squares": lambda features=X, variances=V: least_squares(REWARDS, features, variances),
+    "log_slope": lambda y=V: log_slope(np.arange(1.0, 10.0), y),
     "motivating_example": lambda variances=V[:2]: motivating_example(variances=variances),
     "multiplicative_design": lambda points=X, matrix=K: multiplicative_design(
         points, "linear", matrix=matrix

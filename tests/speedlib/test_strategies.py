@@ -181,7 +181,7 @@ def test_oracle_in_the_plane_by_hand() -> None:
     bandit = LinearBandit([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.0], variances=[1.0, 9.0])
     trial = begin(Oracle(), bandit, [0.5, 0.5], 100, 0)
     assert trial.first_counts().tolist() == [25, 75]
-    assert trial.coefficients == pytest.approx([0.5, 0.5])
+    assert trial.commitment.coefficients == pytest.approx([0.5, 0.5])
     assert float(finish(trial, bandit, 0).standard_error) ** 2 == pytest.approx(2.0**2 / 100)
 
 
@@ -342,7 +342,7 @@ def test_standard_error_of_a_plain_average_includes_the_draw_of_the_actions() ->
     strategy = OnPolicy(estimator="mean")
     trial = strategy.begin(np.eye(2), [0.5, 0.5], 400, rng=1, variances=[1.0, 1.0])
     result = finish(trial, bandit, 2)
-    share = trial.counts[1] / 400
+    share = trial.commitment.counts[1] / 400
     assert float(result.value) == pytest.approx(share)
     assert float(result.standard_error) ** 2 == pytest.approx(share * (1 - share) / 399)
 

@@ -17,9 +17,20 @@ from speedlib.strategies import (
     OnPolicy,
     Oracle,
 )
-from speedlib.trials import Strategy
+from speedlib.trials import Strategy, commit
 
-from .cases import ALL, BALL, EXPLORING, FIXED, ROTATED, WITH_VARIANCES, begin, finish, play, space
+from .cases import (
+    ALL,
+    BALL,
+    EXPLORING,
+    FIXED,
+    ROTATED,
+    WITH_VARIANCES,
+    begin,
+    finish,
+    phases_of,
+    space,
+)
 
 every_strategy = pytest.mark.parametrize("strategy", ALL, ids=repr)
 
@@ -35,8 +46,12 @@ def test_a_live_trial_equals_a_batch_of_one(strategy: Strategy) -> None:
     assert first.shape == (5,)
     assert batch.first_counts().tolist() == [first.tolist()]
     one, other = finish(live, BALL.bandit, 6), finish(batch, BALL.bandit, 6)
-    assert live.counts.tolist() == batch.counts[0].tolist()
-    assert batch.coefficients[0] == pytest.approx(live.coefficients, rel=1e-9, abs=1e-12)
+    alone, together = live.commitment, batch.commitment
+    assert alone.counts.tolist() == together.counts[0].tolist()
+    assert alone.estimable == together.estimable[0]
+    if strategy.conditional:
+        expected = pytest.approx(alone.coefficients, rel=1e-9, abs=1e-12)
+        assert together.coefficients[0] == expected
     assert other.value.shape == (1,)
     assert float(one.value) == pytest.approx(float(other.value[0]), rel=1e-9)
     assert float(one.standard_error) == pytest.approx(float(other.standard_error[0]), rel=1e-9)
@@ -48,25 +63,30 @@ def test_replications_in_a_batch_do_not_mix(strategy: Strategy) -> None:
     """Each row comes out as if its rewards had been told to a trial of its own."""
     bandit, policy = space(5), np.full(8, 1 / 8)
     trial = begin(strategy, bandit, policy, 80, 7, replications=6)
-    phases = play(trial, bandit, 8)
+    phases = phases_of(trial, bandit, 8)
     whole = trial.estimate(phases[-1])
     for r in range(6):
-        single = begin(strategy, bandit, policy, 80, 7)
+        drawn = Replay([rewards.counts[r] for rewards in phases])
+        single = begin(strategy, bandit, policy, 80, drawn)
         for rewards in phases[:-1]:
-            # Give the single trial the pulls of row r, whatever it drew itself.
-            single._asked = rewards.counts[r]
             single.next_counts(row(rewards, r))
-        if isinstance(strategy, ExploreThenCommit):
-            assert single.counts.tolist() == trial.counts[r].tolist()
-        else:
-            single._counts = trial.counts[r]
-            if strategy.conditional:
-                single._coefficients = trial.coefficients[r]
+        assert single.commitment.counts.tolist() == trial.commitment.counts[r].tolist()
         value = single.estimate(row(phases[-1], r))
         assert float(value.value) == pytest.approx(float(whole.value[r]), rel=1e-6, abs=1e-9)
         assert float(value.standard_error) == pytest.approx(
             float(whole.standard_error[r]), rel=1e-5
         )
+
+
+class Replay(np.random.Generator):
+    """Draws the pulls that it is given, whatever the design, phase after phase."""
+
+    def __init__(self, pulls: list[np.ndarray]) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.pulls = iter(pulls)
+
+    def multinomial(self, *_: object, **__: object) -> np.ndarray:
+        return next(self.pulls)
 
 
 def row(rewards: Rewards, r: int) -> Rewards:
@@ -76,7 +96,7 @@ def row(rewards: Rewards, r: int) -> Rewards:
 @every_strategy
 def test_budgets_are_kept(strategy: Strategy) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 81, 3, replications=40)
-    phases = play(trial, BALL.bandit, 1)
+    phases = phases_of(trial, BALL.bandit, 1)
     spent = sum(rewards.rounds for rewards in phases)
     over = 1 if strategy == Oracle(rounding="ceil") else 0
     # Rounding down loses less than one pull a support point: two in the plane, three for A and D.
@@ -118,16 +138,16 @@ def test_nothing_is_known_before_exploration_is_told(strategy: ExploreThenCommit
     assert not trial.committed
     with pytest.raises(RuntimeError, match="next_counts first"):
         trial.estimate(Rewards.none((5,)))
-    for question in ("counts", "coefficients", "offset", "estimable"):
-        with pytest.raises(RuntimeError, match=rf"{strategy.name}.*next_counts first"):
-            getattr(trial, question)
+    with pytest.raises(RuntimeError, match=rf"{strategy.name}.*next_counts first"):
+        _ = trial.commitment
 
 
 @pytest.mark.parametrize("strategy", EXPLORING, ids=repr)
 def test_commit_rewards_of_other_pulls_are_refused(strategy: ExploreThenCommit) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
-    phases = play(trial, BALL.bandit, 11)
-    for told in (phases[0], BALL.bandit.pull(trial.counts + 1, np.random.default_rng(1))):
+    phases = phases_of(trial, BALL.bandit, 11)
+    more = trial.commitment.counts + 1
+    for told in (phases[0], BALL.bandit.pull(more, np.random.default_rng(1))):
         with pytest.raises(ValueError, match=r"rewards.*must equal the pulls"):
             trial.estimate(told)
 
@@ -135,7 +155,7 @@ def test_commit_rewards_of_other_pulls_are_refused(strategy: ExploreThenCommit) 
 @every_strategy
 def test_a_committed_trial_asks_for_no_more(strategy: Strategy) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
-    last = play(trial, BALL.bandit, 12)[-1]
+    last = phases_of(trial, BALL.bandit, 12)[-1]
     with pytest.raises(RuntimeError, match=r"next_counts.*asked for all its pulls.*estimate"):
         trial.next_counts(last)
     # The refusal leaves the trial as it was, and asking twice is harmless.
@@ -146,36 +166,43 @@ def test_a_committed_trial_asks_for_no_more(strategy: Strategy) -> None:
 def test_all_pulls_of_a_fixed_design_come_at_once(strategy: Strategy) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
     assert trial.committed
-    assert trial.counts.tolist() == trial.first_counts().tolist()
+    assert trial.commitment.counts.tolist() == trial.first_counts().tolist()
 
 
 @every_strategy
 def test_the_estimate_is_the_declared_combination_of_the_last_rewards(strategy: Strategy) -> None:
     """Whatever the strategy: value = offset + coefficients times the mean rewards."""
     trial = begin(strategy, ROTATED, BALL.policy, 90, 13, replications=20)
-    last = play(trial, ROTATED, 14)[-1]
+    last, commitment = phases_of(trial, ROTATED, 14)[-1], trial.commitment
     result = trial.estimate(last)
-    combined = trial.offset + np.sum(trial.coefficients * last.means, axis=-1)
-    assert combined == pytest.approx(result.value, rel=1e-9, abs=1e-12)
-    assert np.any(trial.offset != 0) == getattr(strategy, "keep_exploration", False)
-    assert trial.estimable.tolist() == result.estimable.tolist()
+    assert commitment.estimable.tolist() == result.estimable.tolist()
+    assert np.any(commitment.offset != 0) == getattr(strategy, "keep_exploration", False)
+    # Coefficients that rest on the rewards themselves cannot be declared before there are any.
+    assert (commitment.coefficients is not None) == strategy.conditional
+    if strategy.conditional:
+        combined = commitment.offset + np.sum(commitment.coefficients * last.means, axis=-1)
+        assert combined == pytest.approx(result.value, rel=1e-9, abs=1e-12)
 
 
 @every_strategy
-def test_coefficients_that_are_called_conditional_do_not_see_the_last_rewards(
-    strategy: Strategy,
-) -> None:
-    """The same past with other last rewards: the same coefficients, unless declared otherwise."""
-    seen = []
+def test_a_commitment_does_not_see_the_last_rewards(strategy: Strategy) -> None:
+    """What is known before the last rewards stays as it is, whatever they are."""
+    trial = begin(strategy, ROTATED, BALL.policy, 90, 13)
+    rng = np.random.default_rng(14)
+    before = commit(trial, lambda counts: ROTATED.pull(counts, rng))
     for seed in (15, 16):
-        trial = begin(strategy, ROTATED, BALL.policy, 90, 13)
-        rng = np.random.default_rng(14)
-        rewards = ROTATED.pull(trial.first_counts(), rng)
-        while not trial.committed:
-            rewards = ROTATED.pull(trial.next_counts(rewards), rng)
-        trial.estimate(ROTATED.pull(trial.counts, np.random.default_rng(seed)))
-        seen.append(trial.coefficients)
-    assert np.array_equal(*seen) == strategy.conditional
+        trial.estimate(ROTATED.pull(before.counts, np.random.default_rng(seed)))
+        assert trial.commitment is before
+
+
+@every_strategy
+def test_playing_is_asking_and_telling(strategy: Strategy) -> None:
+    one, other = (begin(strategy, ROTATED, BALL.policy, 90, 13) for _ in range(2))
+    rng = np.random.default_rng(14)
+    rewards = ROTATED.pull(one.first_counts(), rng)
+    while not one.committed:
+        rewards = ROTATED.pull(one.next_counts(rewards), rng)
+    assert float(one.estimate(rewards).value) == float(finish(other, ROTATED, 14).value)
 
 
 @pytest.mark.parametrize("strategy", [SPEED(), OnPolicy()], ids=repr)
@@ -197,7 +224,8 @@ def test_who_must_not_know_the_variances_does_not_see_them(strategy: Strategy) -
     results = []
     for told in (BALL.bandit.variances, [9.0, 0.01, 3.0, 1.0, 1.0], [-1.0], None):
         trial = strategy.begin(BALL.bandit.features, BALL.policy, 80, rng=3, variances=told)
-        results.append((float(finish(trial, BALL.bandit, 4).value), trial.counts.tolist()))
+        value = float(finish(trial, BALL.bandit, 4).value)
+        results.append((value, trial.commitment.counts.tolist()))
     assert results.count(results[0]) == 4
 
 

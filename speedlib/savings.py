@@ -1,0 +1,144 @@
+r"""What an experiment saves: how many rounds of the target policy are as precise as it is.
+
+Whoever runs the target policy itself for m rounds and averages the rewards has the mean squared
+error :math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; by weighted least squares
+:math:`c^\top A(\pi)^- c / m`. An experiment whose estimate has the error e is worth m rounds for
+which these equal e. Means, variances and e are estimated from the experiment's own rewards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from speedlib.bandit import LinearBandit
+from speedlib.checks import Floats, check_count, check_share
+from speedlib.criteria import pe_loss
+from speedlib.estimators import conditional_variance, fit_parameter
+from speedlib.rewards import Rewards
+from speedlib.strategies.explore_commit import ExploreThenCommitTrial
+from speedlib.trials import Setting, commit
+
+__all__ = ["ON_POLICY", "Saving", "estimate_saving"]
+
+#: What running the target policy is compared by, in the order of the fields of `Saving`.
+ON_POLICY = ("plain average", "weighted least squares")
+
+
+@dataclass(frozen=True, eq=False)
+class Saving:
+    """What the target policy would have needed, by each way of `ON_POLICY`.
+
+    Attributes
+    ----------
+    losses : ndarray, shape (2,)
+        Its mean squared error times the number of rounds, in units of reward squared.
+    rounds : ndarray, shape (2,)
+        Estimated number of rounds after which it is as precise as the experiment.
+    low, high : ndarray, shape (2,)
+        Ends of bootstrap intervals for `rounds`.
+    """
+
+    losses: Floats
+    rounds: Floats
+    low: Floats
+    high: Floats
+
+
+def estimate_saving(
+    trial: ExploreThenCommitTrial,
+    rewards: Rewards,
+    *,
+    seed: int,
+    repetitions: int = 1000,
+    level: float = 0.95,
+) -> Saving:
+    r"""Estimate how many rounds of the target policy an experiment is worth.
+
+    Parameters
+    ----------
+    trial : ExploreThenCommitTrial
+        The experiment: a single live trial, after exploration.
+    rewards : Rewards
+        The rewards of the last pulls, shape (A,).
+    seed : int
+        Seed of the repetitions.
+    repetitions : int
+        Simulated repetitions behind the interval, at least 2.
+    level : float
+        Level of the interval, strictly between 0 and 1.
+
+    Returns
+    -------
+    Saving
+
+    Raises
+    ------
+    RuntimeError
+        If exploration is still to be told.
+    ValueError
+        If an argument breaks its rule, or the trial is a batch.
+
+    Notes
+    -----
+    The interval comes from a parametric bootstrap: the whole experiment, exploration included, is
+    simulated again in the bandit that was fitted, with Gaussian noise. There the true ratio of
+    errors is known, and the quantiles of the logarithm of estimated over true ratio are taken off
+    the estimate's. It supposes that the fitted bandit is close to the true one.
+    """
+    check_count("repetitions", repetitions, 2)
+    tail = (1 - check_share("level", level)) / 2
+    setting = trial.setting
+    if setting.replications is not None:
+        raise ValueError(f"trial: must be a single one; got {setting.replications} replications")
+    _ = trial.commitment  # says so if there is none yet
+    assert trial.variances is not None
+    theta = _fitted(trial, rewards)
+    means, variances = theta @ setting.features.T, trial.variances
+    rounds = _rounds(setting, _error(trial, variances), means, variances)
+
+    world = LinearBandit(setting.features, theta, variances=variances)
+    rng = np.random.default_rng([check_count("seed", seed, 0), 2])
+    again = trial.strategy.begin(
+        setting.features, setting.policy, setting.rounds, rng=seed, replications=repetitions
+    )
+    assert isinstance(again, ExploreThenCommitTrial)
+    last = world.pull(commit(again, lambda counts: world.pull(counts, rng)).counts, rng)
+    assert again.variances is not None
+    found = _rounds(
+        setting,
+        _error(again, again.variances),
+        _fitted(again, last) @ setting.features.T,
+        again.variances,
+    )
+    errors = np.log(found / _rounds(setting, _error(again, variances), means, variances))
+    low, high = rounds * np.exp(-np.quantile(errors, [1 - tail, tail], axis=0))
+    return Saving(_losses(setting, means, variances), rounds, low, high)
+
+
+def _fitted(trial: ExploreThenCommitTrial, rewards: Rewards) -> Floats:
+    """Return the reward parameter estimated from all rewards, shape (..., d)."""
+    assert trial.variances is not None
+    return fit_parameter(trial.explored + rewards, trial.setting.features, trial.variances)
+
+
+def _error(trial: ExploreThenCommitTrial, variances: Floats) -> Floats:
+    """Return the mean squared error of the estimate under some variances, shape (...,)."""
+    commitment = trial.commitment
+    assert commitment.coefficients is not None
+    return conditional_variance(commitment.coefficients, commitment.counts, variances)
+
+
+def _losses(setting: Setting, means: Floats, variances: Floats) -> Floats:
+    """Return the error of running the target policy times rounds, both ways, shape (..., 2)."""
+    policy = setting.policy
+    spread = (means - (means @ policy)[..., None]) ** 2
+    average = (variances + spread) @ policy
+    least_squares = pe_loss(policy, setting.features, variances, policy=policy)
+    return np.stack([average, np.asarray(least_squares)], axis=-1)
+
+
+def _rounds(setting: Setting, error: Floats, means: Floats, variances: Floats) -> Floats:
+    """Return after how many rounds the target policy has this error, both ways, (..., 2)."""
+    return np.asarray(_losses(setting, means, variances) / error[..., None])

@@ -1,0 +1,124 @@
+r"""Rates: the slope of one logarithm over another, with its standard error.
+
+An error of order :math:`n^{-p}` is a line of slope :math:`-p` in :math:`\log n`. The least-squares
+slope through points :math:`(x_i, y_i)` is the sum of :math:`w_i y_i` with
+:math:`w_i = (x_i - \bar x) / \sum_j (x_j - \bar x)^2`, so that independent errors of the points
+carry over: its variance is the sum of :math:`w_i^2 \operatorname{Var} y_i`. The points may come
+from simulations with unlike numbers of replications.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib.checks import Floats, check_finite, check_not_negative, check_sizes
+
+__all__ = ["FittedSlope", "fitted_slope", "log_slope", "slope_weights"]
+
+
+class FittedSlope(NamedTuple):
+    """A slope of least squares with its standard error; arrays if there were several lines."""
+
+    estimate: Floats
+    standard_error: Floats
+
+
+def slope_weights(x: ArrayLike) -> Floats:
+    r"""Return the weights w for which the sum of :math:`w_i y_i` is the slope of y over x.
+
+    Parameters
+    ----------
+    x : array-like, shape (k,)
+        At least two different numbers.
+
+    Returns
+    -------
+    array, shape (k,)
+        They sum to 0.
+
+    Raises
+    ------
+    ValueError
+        If the numbers are not finite or fewer than two differ.
+    """
+    points = check_finite("x", x)
+    if points.ndim != 1 or np.unique(points).size < 2:
+        raise ValueError(f"x: a slope needs two different numbers; got {points.tolist()}")
+    distance = points - points.mean()
+    return np.asarray(distance / (distance**2).sum())
+
+
+def fitted_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> FittedSlope:
+    r"""Fit a line by least squares; return its slope and the standard error of that.
+
+    Parameters
+    ----------
+    x : array-like, shape (k,)
+        At least two different numbers.
+    y : array-like, shape (..., k)
+        The points of one line, or of several.
+    standard_error : array-like, shape (..., k), optional
+        Of the points, independent; 0 for exact ones.
+
+    Returns
+    -------
+    FittedSlope
+        Fields of shape (...,).
+
+    Examples
+    --------
+    >>> slope, error = fitted_slope([0, 1, 2], [1.0, 3.0, 5.0], 0.1)
+    >>> round(float(slope), 6), round(float(error), 6)
+    (2.0, 0.070711)
+    """
+    weights = slope_weights(x)
+    points = check_sizes("y", check_finite("y", y))
+    error = np.broadcast_to(check_not_negative("standard_error", standard_error), points.shape)
+    if points.shape[-1:] != weights.shape:
+        raise ValueError(f"y: expected shape (..., {weights.size}); got shape {points.shape}")
+    return FittedSlope(
+        np.asarray(points @ weights), np.asarray(np.sqrt(((weights * error) ** 2).sum(axis=-1)))
+    )
+
+
+def log_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> FittedSlope:
+    r"""Fit :math:`\log y` over :math:`\log x`; return the slope and its standard error.
+
+    Parameters
+    ----------
+    x : array-like, shape (k,)
+        Positive, at least two of them different: budgets, say.
+    y : array-like, shape (..., k)
+        Positive: regrets at these budgets, say.
+    standard_error : array-like, shape (..., k), optional
+        Of y, independent. To first order that of :math:`\log y` is this over y.
+
+    Returns
+    -------
+    FittedSlope
+        Fields of shape (...,).
+
+    Raises
+    ------
+    ValueError
+        If a number is not positive, or fewer than two of x differ.
+
+    Examples
+    --------
+    >>> slope, error = log_slope([10, 100, 1000], [1.0, 0.1, 0.01], [0.01, 0.001, 0.0001])
+    >>> round(float(slope), 6), round(float(error), 6)
+    (-1.0, 0.003071)
+    """
+    places, points = _positive("x", x), _positive("y", y)
+    relative = check_not_negative("standard_error", standard_error) / points
+    return fitted_slope(np.log(places), np.log(points), relative)
+
+
+def _positive(name: str, values: ArrayLike) -> Floats:
+    array = check_sizes(name, check_finite(name, values))
+    if np.any(array <= 0):
+        raise ValueError(f"{name}: must be greater than 0 to have a logarithm; got {array.min():g}")
+    return array

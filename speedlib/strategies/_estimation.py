@@ -1,0 +1,155 @@
+"""How the rewards of a fixed design become an estimate: one class for each estimator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from speedlib.checks import Counts, Floats
+from speedlib.covariance import covariance_estimate
+from speedlib.estimators import (
+    ValueEstimate,
+    combine,
+    distinct_rows,
+    is_estimable,
+    weighted_coefficients,
+)
+from speedlib.rewards import Rewards
+from speedlib.trials import Commitment, Setting
+
+
+class Estimation(ABC):
+    """What becomes of the rewards, decided before there are any as far as can be."""
+
+    @abstractmethod
+    def commitment(self, counts: Counts, setting: Setting) -> Commitment:
+        """Return the commitment to these pulls, shape (A,) for all replications or (..., A)."""
+
+    @abstractmethod
+    def estimate(self, rewards: Rewards, commitment: Commitment, setting: Setting) -> ValueEstimate:
+        """Estimate the value from the rewards of the commitment's pulls."""
+
+
+@dataclass(frozen=True)
+class KnownVariances(Estimation):
+    """Weighted least squares with the true variances."""
+
+    def commitment(self, counts: Counts, setting: Setting) -> Commitment:
+        """Weight by the true variances."""
+        assert setting.variances is not None
+        return _least_squares(counts, setting.variances, setting)
+
+    def estimate(self, rewards: Rewards, commitment: Commitment, setting: Setting) -> ValueEstimate:
+        """Combine the mean rewards; the standard error is exact."""
+        assert setting.variances is not None and commitment.coefficients is not None
+        return combine(commitment.coefficients, rewards, setting.variances, commitment.estimable)
+
+
+@dataclass(frozen=True)
+class OrdinaryLeastSquares(Estimation):
+    """Ordinary least squares, with a standard error from estimated variances."""
+
+    covariance: str
+    variance_floor: float
+
+    def commitment(self, counts: Counts, setting: Setting) -> Commitment:
+        """Weight all rewards alike."""
+        return _least_squares(counts, np.ones(len(setting.features)), setting)
+
+    def estimate(self, rewards: Rewards, commitment: Commitment, setting: Setting) -> ValueEstimate:
+        """Combine the mean rewards; the standard error takes the variances from them, too."""
+        assert commitment.coefficients is not None
+        variances = self.variances(rewards, setting)
+        return combine(commitment.coefficients, rewards, variances, commitment.estimable)
+
+    def variances(self, rewards: Rewards, setting: Setting) -> Floats:
+        """Estimate the variances from all rewards, shape (..., A)."""
+        found = covariance_estimate(rewards, setting.features, self.covariance)
+        return found.floored(self.variance_floor)
+
+
+@dataclass(frozen=True)
+class FeasibleLeastSquares(Estimation):
+    """Weighted least squares with variances estimated from the same rewards."""
+
+    unweighted: OrdinaryLeastSquares
+
+    def commitment(self, counts: Counts, setting: Setting) -> Commitment:
+        """Leave the coefficients to the rewards; what is estimable does not rest on these."""
+        plain = self.unweighted.commitment(counts, setting)
+        return Commitment(plain.counts, None, plain.offset, plain.estimable)
+
+    def estimate(self, rewards: Rewards, commitment: Commitment, setting: Setting) -> ValueEstimate:
+        """Estimate the variances, weight by them, and combine the same mean rewards."""
+        variances = self.unweighted.variances(rewards, setting)
+        coefficients = weighted_coefficients(
+            rewards.counts, setting.features, variances, setting.direction
+        )
+        estimable = is_estimable(coefficients, setting.features, setting.direction)
+        return combine(coefficients, rewards, variances, estimable)
+
+
+@dataclass(frozen=True)
+class Average(Estimation):
+    """The average reward: unbiased over the draw of the actions, whatever they are.
+
+    Parameters
+    ----------
+    drawn : bool
+        Whether the actions are drawn, so that the standard error includes their draw.
+    """
+
+    drawn: bool
+
+    def commitment(self, counts: Counts, setting: Setting) -> Commitment:
+        """Weight every round alike. No least squares is involved, nothing need be spanned."""
+        lead = setting.shape[:-1]
+        return Commitment(
+            np.broadcast_to(counts, setting.shape),
+            np.broadcast_to(counts / setting.rounds, setting.shape),
+            np.zeros(lead),
+            np.ones(lead, dtype=np.bool_),
+        )
+
+    def estimate(self, rewards: Rewards, commitment: Commitment, setting: Setting) -> ValueEstimate:
+        """Average the rewards."""
+        assert commitment.coefficients is not None
+        value = np.sum(commitment.coefficients * rewards.means, axis=-1)
+        spread = _error_with_draw if self.drawn else _error_within
+        return ValueEstimate(value, spread(rewards, value, setting.rounds), commitment.estimable)
+
+
+def _least_squares(counts: Counts, variances: Floats, setting: Setting) -> Commitment:
+    """Return the commitment of least squares that weights by given variances."""
+    coefficients = weighted_coefficients(counts, setting.features, variances, setting.direction)
+    coefficients = np.broadcast_to(coefficients, setting.shape)
+    found = is_estimable(distinct_rows(coefficients), setting.features, setting.direction)
+    lead = setting.shape[:-1]
+    return Commitment(
+        np.broadcast_to(counts, setting.shape),
+        coefficients,
+        np.zeros(lead),
+        np.broadcast_to(found, lead),
+    )
+
+
+def _error_with_draw(rewards: Rewards, average: Floats, rounds: int) -> Floats:
+    """Return the standard error of an average over drawn actions: the sample variance of all."""
+    spread = rewards.counts * (rewards.means - average[..., None]) ** 2
+    total = np.sum(rewards.scatters + spread, axis=-1)
+    if rounds == 1:
+        return np.full_like(total, np.inf)
+    return np.asarray(np.sqrt(total / rounds / (rounds - 1)))
+
+
+def _error_within(rewards: Rewards, average: Floats, rounds: int) -> Floats:
+    """Return the standard error of an average over fixed pulls: the variances within actions."""
+    repeated = rewards.counts > 1
+    sample = np.where(repeated, rewards.scatters / np.maximum(rewards.counts - 1, 1), 0.0)
+    actions = repeated.sum(axis=-1, keepdims=True)
+    mean = sample.sum(axis=-1, keepdims=True) / np.maximum(actions, 1)
+    variances = np.where(repeated, sample, mean)
+    error = np.sqrt(np.sum(rewards.counts * variances, axis=-1)) / rounds
+    return np.where(actions[..., 0] > 0, error, np.inf)

@@ -1,0 +1,58 @@
+"""Slopes of lines through points, against NumPy's own fit and against draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speedlib.slopes import fitted_slope, log_slope, slope_weights
+
+
+@given(st.integers(2, 9), st.integers(0, 1000))
+def test_the_slope_is_that_of_a_polynomial_fit(k, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(-3, 3, k), rng.normal(size=k)
+    assert np.isclose(fitted_slope(x, y).estimate, np.polyfit(x, y, 1)[0], rtol=1e-8, atol=1e-10)
+    assert np.isclose(slope_weights(x).sum(), 0, atol=1e-9)
+
+
+def test_several_lines_at_once():
+    x, y = np.arange(4.0), np.random.default_rng(1).normal(size=(3, 2, 4))
+    found = fitted_slope(x, y, 0.1)
+    assert found.estimate.shape == found.standard_error.shape == (3, 2)
+    assert np.isclose(found.estimate[2, 1], fitted_slope(x, y[2, 1]).estimate)
+
+
+def test_a_power_has_its_exponent():
+    n = np.array([10, 100, 10_000])
+    slope, error = log_slope(n, 3 * n**-1.5)
+    assert np.isclose(slope, -1.5) and error == 0
+
+
+def test_the_standard_error_is_the_spread_of_slopes():
+    """Points with unlike errors, as simulations with unlike replications give."""
+    rng = np.random.default_rng(2)
+    n, sizes = np.array([1e2, 1e3, 1e4, 1e5]), np.array([0.02, 0.01, 0.03, 0.005])
+    truth = n**-1.25
+    drawn = truth * (1 + sizes * rng.standard_normal((20_000, 4)))
+    spread = log_slope(n, drawn).estimate.std()
+    assert np.isclose(log_slope(n, truth, sizes * truth).standard_error, spread, rtol=0.03)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "error", "message"),
+    [
+        ([1.0], [1.0], 0.0, "x: a slope needs two different numbers"),
+        ([2.0, 2.0], [1.0, 3.0], 0.0, "x: a slope needs two different numbers"),
+        ([1.0, 2.0], [1.0, 0.0], 0.0, "y: must be greater than 0 to have a logarithm; got 0"),
+        ([0.0, 2.0], [1.0, 1.0], 0.0, "x: must be greater than 0"),
+        ([1.0, 2.0], [1.0, np.nan], 0.0, "y: every entry must be finite"),
+        ([1.0, 2.0], [1.0, 1.0], -0.1, "standard_error: must be at least 0; got -0.1"),
+        ([1.0, 2.0], [1.0, 1.0, 1.0], 0.0, r"y: expected shape \(..., 2\)"),
+    ],
+)
+def test_what_has_no_slope_is_refused(x, y, error, message):
+    with pytest.raises(ValueError, match=message):
+        log_slope(x, y, error)
