@@ -71,7 +71,9 @@ class ElfvingSolution:
 def elfving_design(
     features: ArrayLike, variances: ArrayLike, direction: ArrayLike
 ) -> ElfvingSolution:
-    """Solve Elfving's linear program exactly, for few or millions of actions.
+    r"""Solve Elfving's linear program exactly, for few or millions of actions.
+
+    .. math:: \min \|u\|_1 \quad \text{s.t.} \quad \sum_a u_a\, x(a)/\sigma(a) = c
 
     Parameters
     ----------
@@ -97,6 +99,20 @@ def elfving_design(
     Notes
     -----
     Typically four to six products X y with all actions, and memory for a few vectors of length A.
+
+    References
+    ----------
+    G. Elfving, "Optimum allocation in linear regression theory", Ann. Math. Statist. 23 (1952);
+    R. Harman and T. Jurik, "Computing c-optimal experimental designs using the simplex method of
+    linear programming", Comput. Statist. Data Anal. 53 (2008).
+
+    Examples
+    --------
+    >>> solution = elfving_design([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 1.0, 1.0], [2.0, 1.0])
+    >>> solution.weights.round(6)
+    array([0.5, 0. , 0.5])
+    >>> round(solution.norm, 6), solution.gap < 1e-12
+    (2.0, True)
     """
     x = check_features(features)
     v = check_variances(variances, x.shape[0])
