@@ -6,12 +6,14 @@ import hashlib
 import io
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import MatplotlibDeprecationWarning
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
 from matplotlib.figure import Figure
@@ -90,7 +92,11 @@ STYLE: Any = {
 
 
 def use_style() -> None:
-    """Set the house style for every figure that follows: seaborn's theme with `STYLE` on top."""
+    """Set the house style for every figure that follows: seaborn's theme with `STYLE` on top.
+
+    Plots of seaborn that take an ``ax`` then fit in. Those that make a figure of their own, such as
+    ``catplot``, lay it out in another way than the house, and matplotlib warns of that.
+    """
     # It takes half a second, which nobody who only asks for a colour should pay.
     import seaborn
 
@@ -105,6 +111,13 @@ def use_style() -> None:
         # "k" stays black.
         color_codes=False,
         rc=STYLE,
+    )
+    # What seaborn 0.13 passes on for boxes, matplotlib 3.11 calls outdated. No page can help it.
+    warnings.filterwarnings(
+        "ignore",
+        message="vert: bool was deprecated",
+        category=MatplotlibDeprecationWarning,
+        module=r"seaborn\.categorical",
     )
 
 
