@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from paper.environments.assumptions import ASSUMPTIONS, SIGNS, Finding
 from paper.plots.tables import draw_cells
-from speedbook.figures import INK, PALE, REFERENCE
+from speedbook.figures import INK, PALE
 
 #: The shade of a cell, between 0 and 1, and the colour that it stands for.
 SHADES: Mapping[bool | None, tuple[float, str]] = {
@@ -40,4 +40,4 @@ def plot_findings(ax: Axes, table: Mapping[str, Mapping[str, Finding]]) -> None:
         Patch(color=SHADES[held][1], label=f"{sign} {word}") for held, (sign, word) in SIGNS.items()
     ]
     _ = ax.figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    _ = ax.axhline(sum(one.stated for one in ASSUMPTIONS.values()), **REFERENCE)
+    _ = ax.axhline(sum(one.stated for one in ASSUMPTIONS.values()), color=INK, linewidth=1.5)
