@@ -83,6 +83,8 @@ STYLE: Any = {
     "lines.markersize": 6.5,
     "lines.markeredgewidth": 0.8,
     "errorbar.capsize": 2.5,
+    # White edges would eat bars that are thinner than they.
+    "patch.force_edgecolor": False,
     "legend.frameon": False,
     "legend.fontsize": 10,
     "legend.title_fontsize": 10,
@@ -108,8 +110,6 @@ def use_style() -> None:
         palette=list(COLOURS.values()),
         # seaborn would take Arial where it is installed; this font comes with matplotlib.
         font="DejaVu Sans",
-        # "k" stays black.
-        color_codes=False,
         rc=STYLE,
     )
     # What seaborn 0.13 passes on for boxes, matplotlib 3.11 calls outdated. No page can help it.

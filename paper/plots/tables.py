@@ -42,9 +42,9 @@ def draw_cells(
 ) -> None:
     """Shade the cells of a table by numbers between 0 and 1, and write a word into each.
 
-    Rows and columns are labelled by the table's. All letters have the colour of ink, so the colours
-    must be pale enough: seaborn's own choice, white on what is darker than the middle, is too faint
-    there.
+    The words have the shape of the table, which also names rows and columns. The colours go from 0
+    to 1 and must be pale: all letters are of ink. seaborn would write in white on what is darker
+    than the middle, and that is faint.
     """
     import seaborn
 

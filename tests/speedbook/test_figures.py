@@ -90,6 +90,12 @@ def test_lines_without_a_colour_take_those_of_the_house_in_order() -> None:
     assert to_hex("k") == "#000000" and to_hex("b") == "#0000ff"
 
 
+def test_no_white_edge_covers_a_thin_bar() -> None:
+    _, ax = plt.subplots()
+    (bar,) = ax.bar([0], [1e-3])
+    assert bar.get_edgecolor()[3] == 0
+
+
 def test_whoever_asks_for_a_colour_does_not_load_seaborn() -> None:
     run = "import sys, speedbook.figures, paper.plots; print('seaborn' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
