@@ -25,7 +25,7 @@ SURFACE = {
         ceil_counts commit design_efficiency efficient_counts estimate_covariance estimate_saving
         estimation_cost fit_environment fitted_slope floor_counts high_dimensional_ball
         identifiability information_matrix least_squares log_slope motivating_example mse_curve
-        one_hot optimal_design pe_loss play policy_value round_design slope_weights
+        one_hot optimal_design pe_loss play policy_value quantile_slope round_design slope_weights
         target_direction unit_ball
     """,
     "speedlib.asymptotics": """
@@ -51,7 +51,7 @@ SURFACE = {
         CRITERIA information_matrix pe_loss target_direction
     """,
     "speedlib.curves": """
-        MSECurves Slope
+        MSECurves
     """,
     "speedlib.designs": """
         CRITERIA Design DesignWarning design_efficiency information_matrix optimal_design pe_loss
@@ -103,7 +103,7 @@ SURFACE = {
         METHODS conditional_moments mse_curve squared_errors
     """,
     "speedlib.slopes": """
-        FittedSlope fitted_slope log_slope slope_weights
+        FittedSlope Slope fitted_slope log_slope quantile_slope slope_weights
     """,
     "speedlib.solvers": """
         BatchDesigns ElfvingSolution ExchangeDesign SmoothDesigns elfving_design exchange_design
