@@ -36,18 +36,6 @@ def book(tiny_book, tiny_notebook, monkeypatch):
     return tiny_book
 
 
-@pytest.fixture
-def no_kernels(monkeypatch):
-    """Run every notebook at once and without outputs, where it is not the kernel that matters."""
-
-    def copied(jobs, workers, environment, tick):
-        for job in jobs:
-            shutil.copyfile(job.source, job.output)
-            yield Finished(job, 0.1)
-
-    monkeypatch.setattr(speedbook.run.folder, "execute_all", copied)
-
-
 def failed(root: Path, ending: str = "-failed") -> Path:
     """Return the one folder there is, which says that its run did not succeed."""
     (folder,) = folders(root)
@@ -212,62 +200,6 @@ def test_a_read_only_folder_is_named_before_anything_runs(book, monkeypatch):
     said = rerun("fig", "--out", place / "runs", code=3)
     assert str(place) in said
     assert re.search("Permission denied|No such file|not permitted", said)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize(
-    ("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
-)
-def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, no_kernels, kill, code):
-    pids = book.root / "pids"
-    book.cells(
-        "print('before')",
-        "import os, time; open(os.environ['SPEEDLIB_PROGRESS_FILE'], 'w').write('1/2')\n"
-        "open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\n')\n"
-        "time.sleep(99)",
-    )
-    # This one, in a process of its own, has kernels.
-    process = start(book.root, "fig")
-    assert wait_until(lambda: pids.is_file() and pids.read_text().endswith("\n"), 120)
-    kernel, worker = map(int, pids.read_text().split())
-    assert alive(kernel) and alive(worker)
-    if kill == signal.SIGINT:
-        os.killpg(process.pid, kill)
-    else:  # only the program itself
-        process.send_signal(kill)
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == code
-    assert wait_until(lambda: not alive(kernel) and not alive(worker), 15)
-    assert "Traceback" not in said
-    if code == 130:
-        kept = failed(book.root, "-interrupted")
-        assert f"Interrupted: as far as it came: {kept}." in said.replace("\n", "")
-        assert "before" in kept.joinpath("fig.ipynb").read_text()
-        assert not list(kept.rglob(".*"))
-    else:
-        hidden = failed(book.root, "-unfinished")
-        assert hidden.name.startswith(".")
-    # The next run is none the worse for it.
-    book.cells("print(x)")
-    rerun("fig")
-    assert len([path for path in folders(book.root) if (path / "manifest.json").is_file()]) == 1
-
-
-@pytest.mark.parametrize("others", [False, True])
-def test_where_an_interrupt_leaves_nothing_it_says_so_and_leaves_no_folder(
-    book, no_kernels, monkeypatch, others
-):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    if others:
-        rerun("fig")
-    before = folders(book.root)
-    monkeypatch.setattr(speedbook.run.folder, "execute_all", stop)
-    said = rerun("fig", code=130)
-    assert said.endswith("Interrupted: before there was anything to keep.\n")
-    assert folders(book.root) == before
-    assert (book.root / "runs/fig").exists() == others
 
 
 # Before anything runs

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -289,39 +285,6 @@ def test_a_folder_that_cannot_be_written_is_3(book, kernels, monkeypatch):
     assert "somewhere: No space left on device" in verify("--seeds", 2, "--store", code=3)
     assert not (book.root / "book" / "agreement.json").exists()
     assert not list(book.root.rglob("*.part"))
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_an_interrupt_is_130_and_stops_the_kernels(book, tiny_notebook, tmp_path):
-    source = (
-        "import os, time\nopen('../../pid', 'w').write(str(os.getpid()))\ntime.sleep(99 + seed)"
-    )
-    book.notebook(PROP, tiny_notebook(source, parameters="seed: int = 3  # of the run [0 ..]"))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "speedbook", "verify", "--seeds", "2", "--store"],
-        cwd=book.root,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    pid = book.root / "pid"
-    assert until(lambda: pid.is_file() and pid.read_text())
-    os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
-    assert (process.returncode, "Traceback" in said) == (130, False), said
-    assert "Interrupted: the claims whose seeds had all run are stored." in said
-    assert until(lambda: not Path(f"/proc/{pid.read_text()}").exists())
-    assert not (book.root / "book" / "agreement.json").exists()
-    assert not list(tmp_path.glob("speedbook-verify-*"))
-
-
-def until(condition, seconds: float = 120) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return bool(condition())
 
 
 # Agreement

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
 
 import pytest
 
 import speedbook.press.jupyter_book
 from speedbook.notebook.files import code_cells, read_notebook
 
-from .builds import build, run_cli
-from .helpers import FIG, PROP, alive, edit, wait_until
+from .builds import build
+from .helpers import FIG, PROP, SPEEDBOOK, edit, start
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +20,7 @@ def built_book(tmp_path_factory, make_tiny_book):
     """A book built once; tests that change it copy it."""
     book = make_tiny_book(tmp_path_factory.mktemp("built"))
     before = book.snapshot()
-    process = run_cli(book.root)
+    process = start(book.root, *SPEEDBOOK, "build")
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
     assert book.snapshot() == before
@@ -146,35 +144,3 @@ def test_a_raising_notebook_names_itself_and_keeps_what_it_did(copy_of_built, mo
     assert f"1 of 2 notebooks failed: {FIG}" in said
     partial = copy_of_built / "_build" / "failed" / FIG
     assert "on purpose" in partial.read_text()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize(
-    ("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
-)
-def test_an_interrupt_stops_kernels_and_leaves_nothing_half_written(copy_of_built, kill, code):
-    hang = "import os, time; open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\\\n'); "
-    edit(copy_of_built / FIG, "print(x + 1)", hang + "time.sleep(99 + x)")
-    # The other notebook ends soon, and leaves an idle worker.
-    edit(copy_of_built / PROP, "1.001", "1.002")
-    committed = {p: p.read_bytes() for p in copy_of_built.glob("[bn]*/**/*") if p.is_file()}
-    pids = copy_of_built / "pids"
-    process = run_cli(copy_of_built)
-    assert wait_until(lambda: pids.is_file() and pids.read_text().endswith("\n"), 120)
-    assert wait_until(
-        lambda: len(list((copy_of_built / "_build/cache" / PROP).iterdir())) == 2, 120
-    )
-    kernel, worker = map(int, pids.read_text().split())
-    assert alive(kernel) and alive(worker)
-    if kill == signal.SIGINT:
-        os.killpg(process.pid, kill)
-    else:  # only the program itself
-        process.send_signal(kill)
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == code
-    assert wait_until(lambda: not alive(kernel) and not alive(worker), 15)
-    assert not list(copy_of_built.rglob("*.part"))
-    assert {path: path.read_bytes() for path in committed} == committed
-    if code == 130:
-        assert "Traceback" not in output
-        assert not (copy_of_built / "_build" / "running").exists()
