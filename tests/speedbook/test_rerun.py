@@ -12,8 +12,8 @@ from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.run.manifest import read_manifest
 from speedbook.run.results import Results, table_csv
 
-from .helpers import PROP
-from .reruns import files_of, folders, rerun, start
+from .helpers import PROP, SPEEDBOOK, start
+from .reruns import files_of, folders, rerun
 
 RICH = (
     "import matplotlib.pyplot as plt\nfrom speedbook import figures\n"
@@ -41,7 +41,7 @@ def rich_run(tmp_path_factory, make_tiny_book, tiny_notebook):
     book.notebook(PROP, notebook)
     book.write("book/ledger.json", json.dumps(LEDGER))
     before = files_of(book.root)
-    process = start(book.root, "prop-1", "-p", "x=6")
+    process = start(book.root, *SPEEDBOOK, "rerun", "prop-1", "-p", "x=6")
     said, _ = process.communicate(timeout=300)
     assert process.returncode == 1, said
     assert files_of(book.root) == before
@@ -165,8 +165,10 @@ def test_a_repetition_is_identical_and_touches_nothing(there):
     assert first.parameters == second.parameters
 
 
-def test_a_repetition_in_another_environment_says_so(there):
+def test_a_repetition_in_another_environment_says_so(there, no_kernels):
     book, folder = there
+    executed = read_notebook(folder / "prop-1.ipynb")
+    no_kernels.fill = lambda _, notebook: notebook.update(executed)
     old = json.loads((folder / "manifest.json").read_text())
     old["environment"]["packages"]["numpy"] = "0.1"
     old["environment"]["python"] = "3.0.1"

@@ -60,6 +60,7 @@ class Kernels:
         self.estimate = lambda parameters: 1.001
         self.failure = ""
         self.fails = ""
+        self.records = True
 
     def __call__(self, jobs, workers, environment):
         self.jobs += jobs
@@ -79,9 +80,8 @@ class Kernels:
                 }
                 notebook = read_notebook(job.source)
                 note = {"speedbook": {"claim": entry}}
-                code_cells(notebook)[1].outputs = [
-                    new_output("display_data", {"text/plain": ""}, metadata=note)
-                ]
+                output = new_output("display_data", {"text/plain": ""}, metadata=note)
+                code_cells(notebook)[1].outputs = [output] * self.records
                 write_notebook(job.output, notebook)
             yield Finished(job, 0.1, failure)
 
@@ -107,6 +107,7 @@ def kernels(book, monkeypatch):
     return kernels
 
 
+@pytest.mark.slow
 def test_with_real_kernels_nothing_in_the_book_is_touched(book):
     before = book.snapshot()
     said = verify()
@@ -116,6 +117,7 @@ def test_with_real_kernels_nothing_in_the_book_is_touched(book):
     assert not (book.root / "_build").exists()
 
 
+@pytest.mark.slow
 def test_with_real_kernels_the_seed_reaches_the_notebook(book, tiny_notebook):
     source = "from speedbook import record\nrecord('prop-1', seed / 2**32, seed=seed)"
     parameters = "seed: int = 3  # of the run [0 ..]"
@@ -241,18 +243,16 @@ def test_a_claim_notebook_without_a_seed_is_2(book, kernels, tiny_notebook):
 # What may go wrong in a run
 
 
-def test_a_failing_notebook_is_3_and_names_its_cell(book, tiny_notebook):
-    notebook = tiny_notebook("1 / (seed - 3)", parameters="seed: int = 3  # of the run [0 ..]")
-    book.notebook(PROP, notebook)
+def test_a_failing_notebook_is_3_and_names_its_cell(kernels):
+    kernels.failure = "cell 3 (1 / (seed - 3))\n    ZeroDivisionError: division by zero"
     said = verify(code=3)
     assert f"{PROP}: cell 3 (1 / (seed - 3))" in said
     assert "ZeroDivisionError" in said
     assert "prop-1 ✓ supported failed –" in said
 
 
-def test_a_run_without_a_record_is_3(book, tiny_notebook):
-    parameters = "seed: int = 3  # of the run [0 ..]"
-    book.notebook(PROP, tiny_notebook("print(seed)", parameters=parameters))
+def test_a_run_without_a_record_is_3(kernels):
+    kernels.records = False
     assert f"{PROP}: holds no record of prop-1" in verify(code=3)
 
 
