@@ -144,6 +144,7 @@ def drawn_errors(bandit, policy, n, pilot, size, rng):
     return np.array(errors)
 
 
+@pytest.mark.slow
 def test_topping_up_drawn_reward_by_reward_has_the_error_of_the_formula():
     bandit = LinearBandit(BALL.bandit.features, [1.0, 0.5], Sigma=SIGMA)
     n, pilot = 300, 90

@@ -297,6 +297,7 @@ def test_wrong_usage_is_2(tmp_path, monkeypatch):
     assert "No such command 'bild'" in result.output
 
 
+@pytest.mark.slow
 def test_help_loads_nothing_heavy():
     script = (
         "import sys\nfrom speedbook.commands.app import app\ntry:\n    app(['--help'])\n"

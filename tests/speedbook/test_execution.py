@@ -13,6 +13,8 @@ from speedbook.run.execution import Finished, Job, execute, execute_all, kernel_
 
 from .helpers import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(tmp_path, tiny_notebook, monkeypatch):

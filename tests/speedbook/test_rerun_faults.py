@@ -278,6 +278,7 @@ def test_help_shows_the_parameters_of_the_notebook(book):
     assert "the book has none of this name" in rerun("gif", "--help", code=2)
 
 
+@pytest.mark.slow
 def test_help_of_a_notebook_loads_nothing_heavy():
     script = (
         "import sys\nfrom speedbook.commands.app import app\ntry:\n"
@@ -293,6 +294,7 @@ def test_help_of_a_notebook_loads_nothing_heavy():
     assert not heavy & set(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_the_command_that_pages_show_is_understood(monkeypatch):
     import shlex
 

@@ -294,6 +294,7 @@ def test_a_link_without_words_has_the_title_of_its_page(tmp_path):
 # Our notebooks
 
 
+@pytest.mark.slow
 def test_all_of_our_notebooks_are_shown_without_an_error(pages):
     for name, text in pages.items():
         assert text.count("<h1") == 1, name
@@ -302,6 +303,7 @@ def test_all_of_our_notebooks_are_shown_without_an_error(pages):
         assert "&lt;IPython.core.display" not in text, name
 
 
+@pytest.mark.slow
 def test_no_role_and_no_title_of_our_notebooks_is_left_as_it_is_written(pages):
     found, linked, works = set(), 0, cited_works(ROOT)
     for name, text in pages.items():

@@ -14,6 +14,8 @@ from speedbook.notebook.files import code_cells, read_notebook
 from .builds import build
 from .helpers import FIG, PROP, SPEEDBOOK, edit, start
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def built_book(tmp_path_factory, make_tiny_book):

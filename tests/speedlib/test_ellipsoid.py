@@ -104,6 +104,7 @@ def nearly_rank_one(seed):
     return points, np.outer(c, c) + share * np.outer(other, other)
 
 
+@pytest.mark.slow
 def test_no_bound_exceeds_the_exact_one_however_nearly_singular_the_matrix():
     checked = 0
     for seed in range(240):
