@@ -9,6 +9,8 @@ OLDEST := _build/oldest
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
+# Workers and kernels start by the dozen: what one of them has compiled, the next one reads.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help book quick test check oldest browser lab refresh lock bench bench-quick mutants clean

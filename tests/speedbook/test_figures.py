@@ -84,6 +84,7 @@ def digests(displayed: list[Any]) -> list[str]:
     return [metadata["speedbook"]["figure"]["digest"] for _, metadata in displayed]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("factor", "same"), [(1 + 1e-12, True), (1 + 1e-3, False)])
 @pytest.mark.parametrize("part", [1, 2], ids=["mean", "standard error"])
 def test_the_digest_sees_the_data_but_not_the_last_bits(
