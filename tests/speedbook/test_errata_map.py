@@ -171,6 +171,7 @@ def test_the_errata_hold_what_the_paper_prints_and_no_more(press):
     assert words(pages["errata"].split('id="range"')[1]).split("None.")[0].endswith("Range¶ ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "term"),
     [("Lemma 1, Section 2", "Printed"), ("ours; Section 2", "Ours"), ("our variant", "Ours")],

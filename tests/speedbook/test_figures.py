@@ -116,6 +116,7 @@ def heat(height: float) -> Any:
     return fig
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [bar_chart, cloud, heat])
 def test_the_digest_sees_bars_points_and_images(draw: Any, displayed: list[Any]) -> None:
     for height in (0.2, 0.2, 0.3):
@@ -164,6 +165,7 @@ def test_every_file_has_the_layout_of_the_first(
     assert places["svg"] == places[forms]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forms", ["svg,pdf", "SVG", "jpg"])
 def test_unknown_forms_of_files_are_refused(
     forms: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

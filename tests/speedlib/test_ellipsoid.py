@@ -231,6 +231,7 @@ def degenerate_instance(seed):
     return points, "linear", root @ root.T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(8))
 def test_degenerate_geometry_keeps_the_certificate(block):
     for seed in range(40 * block, 40 * (block + 1)):
