@@ -3,20 +3,26 @@
 
 PY := .venv/bin/python
 READY := .venv/ready.stamp
+OLDEST := _build/oldest
 
 # A design or a simulation is many small products: one thread each, and processes side by side.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
+# Workers and kernels start by the dozen: what one of them has compiled, the next one reads.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check browser lab refresh lock bench bench-quick mutants clean
+.PHONY: help book quick test check oldest browser lab refresh lock bench bench-quick mutants clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
 
 book: $(READY)  ## execute the notebooks and build the book in _build/html
 	@$(PY) -m speedbook build
+
+quick: $(READY)  ## run the tests for every save: all that start no kernel and no program, in a minute
+	@$(PY) -m pytest -n 2 --dist worksteal -m "not slow"
 
 test: $(READY)  ## run the tests, and every notebook against its committed outputs
 	@$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval
@@ -27,6 +33,9 @@ check: $(READY)  ## ruff, mypy and the import rules, then make test
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports --no-logo --no-cache
 	@$(MAKE) --no-print-directory test
+
+oldest: $(OLDEST)/ready.stamp  ## test the library with the oldest numpy, scipy and pandas that it allows
+	@$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -m "not slow" tests/speedlib speedlib
 
 browser: $(READY)  ## open the built book in Chromium and look for faults (after make book)
 	@$(PY) -m pytest -m browser tests/browser
@@ -60,6 +69,16 @@ clean:  ## remove what was built (the environment in .venv stays)
 	@echo "Installing the packages of requirements.txt into .venv: one to a few minutes, once."
 	@sh tools/install-lock $(PY) \
 	  || { echo "make: the packages could not be installed (pip says why above); is a package index reachable?" >&2; exit 1; }
+	@touch $@
+
+# The lowest versions that pyproject.toml names, and the locked ones of what the tests need besides. There are no
+# files of pandas that old for Python 3.13.
+$(OLDEST)/ready.stamp: pyproject.toml $(READY)
+	@python=$$(sh tools/find-python python3.11 python3.12) && "$$python" -m venv --clear --without-pip $(OLDEST)
+	@$(PY) -m uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+	  --requirements pyproject.toml --extra simulation --extra tables
+	@$(PY) -m uv pip install --quiet --python $(OLDEST)/bin/python \
+	  $$(grep -oE '^(hypothesis|ipython|matplotlib|nbformat|pytest|pytest-xdist)==[^ ]+' requirements.txt)
 	@touch $@
 
 $(READY): .venv/lock.stamp speedbook/pyproject.toml

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import os
 import re
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -141,6 +142,12 @@ def test_speedlib_needs_numpy_and_scipy_and_the_rest_only_when_asked() -> None:
     assert {module for module, inside in found if inside} <= {"numpy", "scipy"} | asked
 
 
+@functools.cache
+def installed_packages() -> Mapping[str, list[str]]:
+    """Return by module which packages provide it; to ask takes a second."""
+    return packages_distributions()
+
+
 @pytest.mark.parametrize(
     ("folder", "project", "extras"),
     [
@@ -153,7 +160,7 @@ def test_speedlib_needs_numpy_and_scipy_and_the_rest_only_when_asked() -> None:
 )
 def test_every_import_is_declared(folder: str, project: dict, extras: tuple[str, ...]) -> None:
     declared = {canonicalize_name(wanted.name) for wanted in requirements(project, *extras)}
-    providers = packages_distributions()
+    providers = installed_packages()
     ours = {"speedlib", "paper", "speedbook", "tools"} | {
         path.stem for path in (ROOT / folder).rglob("*.py")
     }

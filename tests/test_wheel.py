@@ -16,6 +16,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
+pytestmark = pytest.mark.slow
+
 #: From a table of actions to a design, and from a log of rewards to an estimate.
 EXAMPLE = '''
 import csv, importlib.metadata, importlib.util, json

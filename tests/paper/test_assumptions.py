@@ -226,6 +226,7 @@ def test_the_picture_has_a_sign_for_every_cell():
     plt.close(fig)
 
 
+@pytest.mark.slow
 def test_the_environments_of_the_paper_are_all_there():
     built = paper_environments.experiments(runs=2, seed=3)
     sizes = {

@@ -211,19 +211,6 @@ def test_a_full_disk_is_an_error_that_leaves_nothing(
     assert nothing_is_left(cache)
 
 
-def test_an_interruption_leaves_nothing(
-    server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object) -> bytes:
-        assert not nothing_is_left(cache)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(zipfile.ZipFile, "read", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        datasets.fetch(served(server.url))
-    assert nothing_is_left(cache)
-
-
 def test_a_cache_that_cannot_be_made_is_an_error(server: Server, cache: Path) -> None:
     cache.write_text("a file where the folder should be")
     with pytest.raises(datasets.DatasetError, match=r"cannot be written: .*exists") as caught:

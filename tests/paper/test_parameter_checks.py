@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from paper.parameter_checks import (
     check_probabilities,
 )
 from speedbook.notebook.files import code_cells, read_notebook
-
-from ..speedbook.reruns import rerun
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "notebooks/figures"
@@ -80,17 +77,6 @@ def test_defaults_go_together(page):
 def test_what_does_not_go_together_is_named_in_the_first_cell(page, changes):
     with pytest.raises(ValueError, match=rf"^{changes[0][0]}\b.*: .*; got "):
         first_cell(page, **dict(changes))
-
-
-def test_a_rerun_stops_there_and_says_why(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    said = rerun("fig1c-red-wine", "-p", "rounds=1000,300", "--out", tmp_path, code=3)
-    assert re.search(r"fig1c-red-wine\.ipynb: cell \d+ \(import matplotlib", said)
-    assert "rounds: each entry must be larger than the one before; got 300 after 1000" in said
-    (kept,) = tmp_path.rglob("fig1c-red-wine.ipynb")
-    _, _, first, *rest = code_cells(read_notebook(kept))
-    assert "check_increasing(rounds=rounds)" in first.source
-    assert rest and all(cell.execution_count is None for cell in rest)
 
 
 # The rules themselves, at their edges

@@ -8,7 +8,9 @@ from scipy.stats import norm
 
 from paper.theory import lower_bound_measured as measured
 from speedlib import LinearBandit, estimation_cost, optimal_design, pe_loss, unit_ball
+from speedlib.covariance import estimate_covariance
 from speedlib.exploration import identifiable_design
+from speedlib.rewards import Rewards
 from speedlib.rounding import efficient_counts
 from speedlib.solvers.batch import pe_designs
 
@@ -117,7 +119,10 @@ def drawn_errors(bandit, policy, n, pilot, size, rng):
     starts = [bandit.pull_each(np.repeat(np.arange(len(x)), first), rng) for _ in range(size)]
     starts = [np.split(rewards, np.cumsum(first)[:-1]) for rewards in starts]
     scatters = np.array([[r.var() * len(r) if len(r) else 0 for r in run] for run in starts])
-    designs = pe_designs(x, measured._fitted(x, scatters, first), c).weights
+    unbiased = scatters * first / np.maximum(first - 1, 1)
+    pilots = Rewards(np.broadcast_to(first, scatters.shape), np.zeros(scatters.shape), unbiased)
+    fitted = estimate_covariance(pilots, x, "psd").floored(measured.FLOOR)
+    designs = pe_designs(x, fitted, c).weights
     errors = []
     for rewards, shares in zip(starts, designs, strict=True):
         support = np.flatnonzero(shares > 1e-9)
@@ -139,6 +144,7 @@ def drawn_errors(bandit, policy, n, pilot, size, rng):
     return np.array(errors)
 
 
+@pytest.mark.slow
 def test_topping_up_drawn_reward_by_reward_has_the_error_of_the_formula():
     bandit = LinearBandit(BALL.bandit.features, [1.0, 0.5], Sigma=SIGMA)
     n, pilot = 300, 90

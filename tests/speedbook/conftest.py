@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +11,8 @@ import nbformat
 import pytest
 import yaml
 
-from speedbook.notebook.files import KERNELSPEC, LANGUAGE
+from speedbook.notebook.files import KERNELSPEC, LANGUAGE, read_notebook, write_notebook
+from speedbook.run.execution import Finished, Job
 
 TITLE = "# A page\n\n*You will see* a number. *You need* nothing."
 PARAMETERS = "x: int = 3  # a number [1 .. 9]"
@@ -113,3 +114,33 @@ def make_tiny_book() -> Callable[[Path], TinyBook]:
 @pytest.fixture
 def tiny_book(tmp_path: Path) -> TinyBook:
     return make(tmp_path)
+
+
+class NoKernels:
+    """Stands in for the kernels of reruns: runs a notebook at once, as its attributes say."""
+
+    #: What the run failed with, if it did.
+    failure = ""
+    #: Called with the job and the notebook that will be its output, to put outputs into it.
+    fill: Callable[[Job, Any], None] | None = None
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+
+    def __call__(
+        self, jobs: Sequence[Job], workers: int, environment: Mapping[str, str], tick: Any
+    ) -> Iterator[Finished]:
+        for job in jobs:
+            self.jobs.append(job)
+            notebook = read_notebook(job.source)
+            if self.fill:
+                self.fill(job, notebook)
+            write_notebook(job.output, notebook)
+            yield Finished(job, 0.1, self.failure)
+
+
+@pytest.fixture
+def no_kernels(monkeypatch: pytest.MonkeyPatch) -> NoKernels:
+    kernels = NoKernels()
+    monkeypatch.setattr("speedbook.run.folder.execute_all", kernels)
+    return kernels

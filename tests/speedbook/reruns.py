@@ -1,17 +1,12 @@
-"""Running `speedbook rerun`, in this process or one of its own, and seeing what it left."""
+"""Running `speedbook rerun` in this process, and seeing what it left."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from speedbook.commands.app import app
-
-from .helpers import ROOT
 
 
 def rerun(*arguments: object, code: int = 0) -> str:
@@ -32,24 +27,3 @@ def files_of(root: Path) -> dict[Path, bytes]:
     """Return all files but those of runs."""
     files = [path for path in root.rglob("*") if path.is_file()]
     return {path: path.read_bytes() for path in files if "runs" not in path.parts}
-
-
-def start(folder: Path, *arguments: str, limit: int | None = None) -> subprocess.Popen[str]:
-    """Start the command in a process group of its own, to be interrupted as from a terminal."""
-
-    def small_files() -> None:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    return subprocess.Popen(
-        [sys.executable, "-m", "speedbook", "rerun", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        preexec_fn=small_files if limit else None,
-    )

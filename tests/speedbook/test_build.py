@@ -287,14 +287,6 @@ def test_a_full_disk_is_named_and_leaves_no_part(tiny_book, kernels, monkeypatch
     assert not list(tiny_book.root.rglob("*.part"))
 
 
-def test_an_interrupt_is_130(kernels, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(speedbook.commands.build, "press", interrupt)
-    assert "Interrupted" in build(code=130)
-
-
 def test_wrong_usage_is_2(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "no _toc.yml in" in build(code=2)
@@ -305,6 +297,7 @@ def test_wrong_usage_is_2(tmp_path, monkeypatch):
     assert "No such command 'bild'" in result.output
 
 
+@pytest.mark.slow
 def test_help_loads_nothing_heavy():
     script = (
         "import sys\nfrom speedbook.commands.app import app\ntry:\n    app(['--help'])\n"

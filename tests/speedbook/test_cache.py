@@ -118,6 +118,7 @@ def test_what_the_errata_say_of_a_claim_runs_nothing_again(tiny_notebook):
     assert key(uncorrected="No need.") == key() != key(title="Another")
 
 
+@pytest.mark.slow
 def test_what_the_notebooks_import_is_evidence():
     imports = {
         line

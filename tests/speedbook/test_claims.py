@@ -185,6 +185,8 @@ def test_nobody_can_change_the_registry_for_the_next_who_asks() -> None:
     registry = load_registry(find_root())
     with pytest.raises(ValidationError, match="frozen"):
         registry.claims = registry.claims[:1]
-    with pytest.raises(AttributeError):
-        registry._by_id.clear()
+    with pytest.raises(TypeError):
+        registry.claims[0] = registry.claims[1]
+    with pytest.raises(ValidationError, match="frozen"):
+        registry["prop-1"].title = "Another"
     assert len(load_registry(find_root()).claims) > 100

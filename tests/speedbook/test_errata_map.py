@@ -1,4 +1,4 @@
-"""Errata and map, as Sphinx presses them from a registry and a ledger."""
+"""Ledger, errata and map, as Sphinx presses them from a registry and a ledger."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def ledger_row(entry, verdict):
 
 @pytest.fixture
 def press(tmp_path):
-    def run(pages=PAGES, absent=(), **changes):
+    def run(pages=PAGES, absent=(), found=None, **changes):
         """Return pages by name and what Sphinx complained about."""
         book = tmp_path / "book"
         book.mkdir()
@@ -77,6 +77,8 @@ def press(tmp_path):
         (book / "claims.yml").write_text(yaml.safe_dump({"claims": entries}))
         known = [entry for entry in entries if entry["id"] not in absent]
         rows = {e["id"]: ledger_row(e, CLAIMS[e["id"]][0]) for e in known}
+        for name, more in (found or {}).items():
+            rows[name] |= more
         (book / "ledger.json").write_text(json.dumps({"claims": rows}))
         cards = "\n\n".join(f"(card-{name})=\n## Card of {name}\n\ntext" for name in CLAIMS)
         for name, text in {
@@ -117,6 +119,25 @@ def entry(page, name):
     return re.search(rf'<section id="erratum-{name}">.*?</section>', page, re.S)[0]
 
 
+def test_the_ledger_tells_how_numbers_came_about_and_how_fresh_seeds_agree(press):
+    agreement = {"seeds": 20, "verdicts": {"supported": 20}, "changed": ["its record"]}
+    told = "20 of 20 fresh seeds agree (stale: its record has changed since)"
+    unseen = {"replications": None, "seed": None}
+    pages, _ = press(
+        found={
+            "step": {"seed": 7, "seconds": 2.4, "runs": 3},
+            "prop-1": {**unseen, "agreement": agreement},
+            "alone": {**unseen, "agreement": None},
+        }
+    )
+    rows = re.findall(r'<tr [^>]*id="claim-([\w-]+)"[^>]*>(.*?)</tr>', pages["ledger"], re.S)
+    runs = {name: words(row.rpartition("<td>")[2]) for name, row in rows}
+    assert runs["step"] == "9 replications in 3 runs, seed 7, 2 seconds"
+    assert runs["lemma-1"] == "9 replications, seed 1"
+    assert runs["prop-1"] == told
+    assert runs["alone"] == ""
+
+
 def test_an_erratum_says_all_that_registry_and_ledger_know(press):
     pages, warnings = press()
     assert warnings == ""
@@ -150,6 +171,7 @@ def test_the_errata_hold_what_the_paper_prints_and_no_more(press):
     assert words(pages["errata"].split('id="range"')[1]).split("None.")[0].endswith("Range¶ ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "term"),
     [("Lemma 1, Section 2", "Printed"), ("ours; Section 2", "Ours"), ("our variant", "Ours")],

@@ -13,6 +13,8 @@ from speedbook.run.execution import Finished, Job, execute, execute_all, kernel_
 
 from .helpers import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(tmp_path, tiny_notebook, monkeypatch):
@@ -21,18 +23,24 @@ def run(tmp_path, tiny_notebook, monkeypatch):
         monkeypatch.setenv(name, value)
 
     def runner(*cells: str, timeout: int = 60) -> Finished:
-        source = tmp_path / "with {braces}" / "n.ipynb"
+        source, output = tmp_path / "with {braces}" / "n.ipynb", tmp_path / "out {0}" / "n.ipynb"
         source.parent.mkdir(exist_ok=True)
         write_notebook(source, tiny_notebook(*cells))
-        return execute(Job("n.ipynb", source, tmp_path / "out {0}" / "n.ipynb", timeout))
+        progress = tmp_path / "progress"
+        return execute(Job("n.ipynb", source, output, timeout, progress=progress))
 
     return runner
 
 
 def test_a_notebook_runs_in_its_own_folder_and_finds_the_packages(run):
-    end = run("import os, speedbook; print(os.path.basename(os.getcwd()), x)")
+    end = run(
+        "import os, speedbook; print(os.path.basename(os.getcwd()), x)",
+        "print(open('../progress').read())",
+    )
     assert end.failure == ""
-    assert code_cells(read_notebook(end.job.output))[1].outputs[0].text == "with {braces} 3\n"
+    cells = code_cells(read_notebook(end.job.output))
+    assert cells[1].outputs[0].text == "with {braces} 3\n"
+    assert cells[2].outputs[0].text == "3\n", "the file tells which cell runs, counted from 0"
     assert not code_cells(read_notebook(end.job.source))[1].outputs
 
 

@@ -147,6 +147,7 @@ def test_show_displays_a_light_crisp_png_with_alt_text(displayed: list[Any]) -> 
     assert not plt.fignum_exists(fig.number)
 
 
+@pytest.mark.slow
 def test_the_same_figure_has_the_same_bytes(displayed: list[Any]) -> None:
     for _ in range(2):
         figures.show(drawn(), "fig-test", ALT)
@@ -157,6 +158,7 @@ def digests(displayed: list[Any]) -> list[str]:
     return [metadata["speedbook"]["figure"]["digest"] for _, metadata in displayed]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("factor", "same"), [(1 + 1e-12, True), (1 + 1e-3, False)])
 @pytest.mark.parametrize("part", [1, 2], ids=["mean", "standard error"])
 def test_the_digest_sees_the_data_but_not_the_last_bits(
@@ -206,6 +208,7 @@ def box(height: float) -> Any:
     return fig
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [bar_chart, cloud, image, heat_map, band, box])
 def test_the_digest_sees_whatever_shows_numbers(draw: Any, displayed: list[Any]) -> None:
     for height in (0.2, 0.2, 0.3):
@@ -237,6 +240,7 @@ def test_the_digest_is_of_the_data_where_they_are_given(displayed: list[Any]) ->
     assert figures.data_digest({"x": [1.0, 2.0]}) != figures.data_digest({"y": [1.0, 2.0]})
 
 
+@pytest.mark.slow
 def test_vector_figures_are_written_where_asked_and_reproducible(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, displayed: list[Any]
 ) -> None:
@@ -248,6 +252,7 @@ def test_vector_figures_are_written_where_asked_and_reproducible(
     assert b"<dc:date>" not in one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forms", ["svg pdf", "pdf svg", "pdf png svg"])
 def test_every_file_has_the_layout_of_the_first(
     forms: str, displayed: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -267,6 +272,7 @@ def test_every_file_has_the_layout_of_the_first(
     assert places["svg"] == places[forms]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forms", ["svg,pdf", "SVG", "jpg"])
 def test_unknown_forms_of_files_are_refused(
     forms: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -277,6 +283,7 @@ def test_unknown_forms_of_files_are_refused(
         figures.show(drawn(), name="fig-test", alt="A figure.")
 
 
+@pytest.mark.slow
 def test_the_picture_keeps_the_colour_of_a_strategy(displayed: list[Any]) -> None:
     """Exactly, so that it is the same on every page, beside a few hundred other colours."""
     fig = drawn()

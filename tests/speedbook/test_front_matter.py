@@ -23,7 +23,6 @@ from speedbook.press.front_matter import (
     rerun_command,
     time_text,
 )
-from speedbook.press.sphinx.tables import _run
 from speedbook.run.provenance import build_facts, data_digests, digest, git_state
 
 FRONT = "*You will see* the\nanswer to `all`. *You need* [that](that.ipynb)."
@@ -226,16 +225,6 @@ def test_digests_know_data_and_packages(tmp_path, monkeypatch):
     monkeypatch.setattr(speedbook.run.provenance.platform, "python_version", lambda: "3.99.0")
     assert build_facts(tmp_path)["environment"] not in (digest({"numpy": "99"}), facts)
     assert digest({"a": "1", "b": "2"}) == digest({"b": "2", "a": "1"}) != digest({"a": "2"})
-
-
-def test_the_ledger_shows_how_fresh_seeds_agree():
-    agreement = {"seeds": 20, "verdicts": {"supported": 20}, "changed": ["speedlib"]}
-    row = {"verdict": "supported", "seed": 7, "agreement": agreement}
-    text = "".join(node.astext() for node in _run(row))
-    told = "20 of 20 fresh seeds agree (stale: speedlib has changed since)"
-    assert text == f"seed 7 {told}"
-    assert "".join(node.astext() for node in _run({**row, "seed": None})).strip() == told
-    assert _run({"verdict": "not testable", "agreement": None}) == []
 
 
 def test_the_ledger_of_a_build_knows_it_and_the_derived_one_does_not():

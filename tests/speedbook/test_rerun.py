@@ -12,8 +12,8 @@ from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.run.manifest import read_manifest
 from speedbook.run.results import Results, table_csv
 
-from .helpers import PROP
-from .reruns import files_of, folders, rerun, start
+from .helpers import PROP, SPEEDBOOK, start
+from .reruns import files_of, folders, rerun
 
 RICH = (
     "import matplotlib.pyplot as plt\nfrom speedbook import figures\n"
@@ -41,7 +41,7 @@ def rich_run(tmp_path_factory, make_tiny_book, tiny_notebook):
     book.notebook(PROP, notebook)
     book.write("book/ledger.json", json.dumps(LEDGER))
     before = files_of(book.root)
-    process = start(book.root, "prop-1", "-p", "x=6")
+    process = start(book.root, *SPEEDBOOK, "rerun", "prop-1", "-p", "x=6")
     said, _ = process.communicate(timeout=300)
     assert process.returncode == 1, said
     assert files_of(book.root) == before
@@ -52,6 +52,7 @@ def rich_run(tmp_path_factory, make_tiny_book, tiny_notebook):
 # A good run
 
 
+@pytest.mark.slow
 def test_the_folder_holds_all_of_it(rich_run):
     _, folder, said = rich_run
     assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{8}", folder.name)
@@ -79,6 +80,7 @@ def test_the_folder_holds_all_of_it(rich_run):
     assert folder.joinpath("prop-1.html").as_uri() in said
 
 
+@pytest.mark.slow
 def test_the_executed_notebook_holds_the_new_values_and_no_state_of_tools(rich_run):
     _, folder, _ = rich_run
     text = (folder / "prop-1.ipynb").read_text()
@@ -88,6 +90,7 @@ def test_the_executed_notebook_holds_the_new_values_and_no_state_of_tools(rich_r
     assert cells[-1].outputs[0].text == "x is 6\n"
 
 
+@pytest.mark.slow
 def test_the_manifest_says_what_the_run_was(rich_run):
     book, folder, _ = rich_run
     manifest = read_manifest(folder)
@@ -107,11 +110,13 @@ def test_the_manifest_says_what_the_run_was(rich_run):
     assert str(book.root) not in (folder / "manifest.json").read_text()
 
 
+@pytest.mark.slow
 def test_a_verdict_that_moved_is_told_and_is_1(rich_run):
     _, _, said = rich_run
     assert "Claim prop-1: contradicted, 2; the committed ledger says supported, 1." in said
 
 
+@pytest.mark.slow
 def test_the_page_needs_nothing_but_itself(rich_run):
     _, folder, _ = rich_run
     page = (folder / "prop-1.html").read_text()
@@ -149,6 +154,7 @@ def there(rich_run, monkeypatch):
     return book, folder
 
 
+@pytest.mark.slow
 def test_a_repetition_is_identical_and_touches_nothing(there):
     book, folder = there
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -165,8 +171,11 @@ def test_a_repetition_is_identical_and_touches_nothing(there):
     assert first.parameters == second.parameters
 
 
-def test_a_repetition_in_another_environment_says_so(there):
+@pytest.mark.slow
+def test_a_repetition_in_another_environment_says_so(there, no_kernels):
     book, folder = there
+    executed = read_notebook(folder / "prop-1.ipynb")
+    no_kernels.fill = lambda _, notebook: notebook.update(executed)
     old = json.loads((folder / "manifest.json").read_text())
     old["environment"]["packages"]["numpy"] = "0.1"
     old["environment"]["python"] = "3.0.1"
@@ -198,6 +207,7 @@ def test_a_repetition_in_another_environment_says_so(there):
     assert "identical" not in said
 
 
+@pytest.mark.slow
 def test_what_a_manifest_says_must_still_fit(there):
     book, folder = there
     old = json.loads((folder / "manifest.json").read_text())

@@ -6,26 +6,29 @@ import io
 import json
 import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from nbformat.v4 import new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from rich.console import Console
 
 import speedbook.run.folder
 from speedbook.commands.reporter import Reporter
-from speedbook.notebook.files import code_cells, read_notebook
+from speedbook.notebook.files import code_cells, read_notebook, write_notebook
+from speedbook.paths import write_atomically
 from speedbook.run.execution import ANSI, Finished
 from speedbook.run.manifest import read_manifest
 from speedlib._progress import PROGRESS_FILE
 
-from .helpers import FIG, PROP, ROOT, alive, wait_until
-from .reruns import folders, rerun, start
+from .helpers import FIG, PROP, ROOT, SPEEDBOOK, start
+from .reruns import folders, rerun
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -36,18 +39,6 @@ def book(tiny_book, tiny_notebook, monkeypatch):
     return tiny_book
 
 
-@pytest.fixture
-def no_kernels(monkeypatch):
-    """Run every notebook at once and without outputs, where it is not the kernel that matters."""
-
-    def copied(jobs, workers, environment, tick):
-        for job in jobs:
-            shutil.copyfile(job.source, job.output)
-            yield Finished(job, 0.1)
-
-    monkeypatch.setattr(speedbook.run.folder, "execute_all", copied)
-
-
 def failed(root: Path, ending: str = "-failed") -> Path:
     """Return the one folder there is, which says that its run did not succeed."""
     (folder,) = folders(root)
@@ -55,6 +46,7 @@ def failed(root: Path, ending: str = "-failed") -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_failing_cell_prints_error_and_place_and_keeps_the_partial_notebook(book):
     book.cells("print('before')", "y = x\nraise RuntimeError('on purpose')", "print('after')")
     said = rerun("fig", "-p", "x=2", code=3)
@@ -70,12 +62,15 @@ def test_a_failing_cell_prints_error_and_place_and_keeps_the_partial_notebook(bo
     assert not list(folder.glob(".*"))
 
 
-def test_the_page_of_a_failed_run_shows_no_verdict_that_it_has_not_computed(book, tiny_notebook):
+def test_the_page_of_a_failed_run_shows_no_verdict_that_it_has_not_computed(
+    book, tiny_notebook, no_kernels
+):
     notebook = tiny_notebook(
         "record_early = 1\nraise RuntimeError('too <soon>')",
         "from speedbook import record\nrecord('prop-1', 1.0, seed=seed)",
         parameters="seed: int = 7  # of the run [0 ..]",
     )
+    no_kernels.failure = "cell 3\n    RuntimeError: too <soon>"
     prose = "It is {ledger}`prop-1.estimate`: {claim-badge}`prop-1`."
     notebook.cells.append(new_markdown_cell(prose, id="prose"))
     book.notebook(PROP, notebook)
@@ -90,29 +85,29 @@ def test_the_page_of_a_failed_run_shows_no_verdict_that_it_has_not_computed(book
     assert "This run stopped before its end" in head and "too &lt;soon&gt;" in head
 
 
-def test_a_hanging_cell_is_stopped(book):
-    book.cells("import time; time.sleep(99)")
+@pytest.mark.parametrize(
+    "failure", ["cell 3 (time.sleep(99)) took longer than 1 s", "the kernel python3 did not start"]
+)
+def test_whatever_stopped_a_run_is_told_and_kept(book, no_kernels, failure):
+    no_kernels.failure = failure
     said = rerun("fig", "--cell-timeout", 1, code=3)
-    assert "cell 3 (import time; time.sleep(99)) took longer than 1 s" in said
-    assert failed(book.root).joinpath("fig.ipynb").is_file()
+    assert [job.timeout for job in no_kernels.jobs] == [1]
+    assert f"{FIG}: {failure}" in said
+    folder = failed(book.root)
+    assert read_manifest(folder).failure == failure
+    assert (folder / "fig.ipynb").is_file()
 
 
-def test_a_missing_kernel_is_named(book, tmp_path, monkeypatch):
-    spec = tmp_path / "jupyter" / "kernels" / "python3" / "kernel.json"
-    spec.parent.mkdir(parents=True)
-    argv = ["/no/such/program", "{connection_file}"]
-    spec.write_text(json.dumps({"argv": argv, "display_name": "P", "language": "python"}))
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
-    said = rerun("fig", code=3)
-    assert "the kernel python3 did not start" in said
-    assert "/no/such/program" in read_manifest(failed(book.root)).failure
+def test_a_long_output_is_kept_but_not_shown(book, no_kernels):
+    def much(_, notebook):
+        cell = code_cells(notebook)[-1]
+        cell.outputs = [new_output("stream", text="y" * 5_000_000)]
+        notebook.cells.append(new_code_cell("1", outputs=[new_output("stream", text="the end")]))
 
-
-def test_50_mb_of_output_are_kept_but_not_shown(book):
-    book.cells("for _ in range(50): print('y' * 1_000_000)", "print('the end')")
+    no_kernels.fill = much
     assert rerun("fig", "--quiet") == ""
     (folder,) = folders(book.root)
-    assert (folder / "fig.ipynb").stat().st_size > 50_000_000
+    assert (folder / "fig.ipynb").stat().st_size > 5_000_000
     page = (folder / "fig.html").read_text()
     assert len(page) < 4_000_000
     assert "more characters are in the notebook" in page
@@ -127,27 +122,49 @@ def test_quiet_says_nothing_and_a_terminal_is_needed_for_bars(book, no_kernels):
 
 
 def test_a_folder_that_is_there_is_never_written_to(book, no_kernels, monkeypatch):
-    monkeypatch.setattr(speedbook.run.folder, "_folder_name", lambda *_: "name")
-    for x in (1, 2, 3):
-        rerun("fig", "-p", f"x={x}")
+    monkeypatch.setattr(speedbook.run.folder, "datetime", Mock(now=lambda _: NOON))
+    for value in ("one", "two", "three"):
+        no_kernels.fill = lambda _, notebook, value=value: notebook.metadata.update(value=value)
+        rerun("fig")
     found = folders(book.root)
-    assert [folder.name for folder in found] == ["name", "name-2", "name-3"]
-    assert [read_manifest(folder).parameters["x"] for folder in found] == [1, 2, 3]
+    name = found[0].name
+    assert name.startswith("20260101T120000Z-")
+    assert [folder.name for folder in found] == [name, f"{name}-2", f"{name}-3"]
+    kept = [read_notebook(folder / "fig.ipynb").metadata.get("value") for folder in found]
+    assert kept == ["one", "two", "three"]
 
 
-def test_progress_is_told_cell_by_cell(book, monkeypatch):
+def test_progress_is_told_cell_by_cell_and_how_far_a_simulation_is(book, monkeypatch):
     told = []
 
     @contextmanager
     def steps(_, title, total):
         yield lambda place, step: told.append((total, place, step))
 
+    def kernels(jobs, workers, environment, tick):
+        (job,) = jobs
+        tick()
+        for place, simulated in ((3, None), (4, "12/48"), (4, "12/"), (5, None)):
+            job.progress.write_text(str(place))
+            if simulated:
+                Path(environment[PROGRESS_FILE]).write_text(simulated)
+            tick()
+        write_notebook(job.output, read_notebook(job.source))
+        yield Finished(job, 0.1)
+
     monkeypatch.setattr(Reporter, "steps", steps)
-    book.cells(*["import time; time.sleep(0.7)"] * 3)
+    monkeypatch.setattr(speedbook.run.folder, "execute_all", kernels)
+    book.cells("1", "2", "3")
     rerun("fig", "-p", "x=2")
-    # The title, the parameters, the values given, and three more.
-    assert {(6, place, f"cell {place + 1}") for place in (3, 4, 5)} <= set(told)
-    assert told == sorted(told)
+    # Of six: the title, the parameters, the values given, and three more.
+    assert told == [
+        (6, 3, "cell 4"),
+        (6, 4, "cell 5, 25% simulated"),
+        (6, 4, "cell 5"),
+        (6, 5, "cell 6"),
+    ]
+    (folder,) = folders(book.root)
+    assert not list(folder.glob(".*"))
 
 
 def test_a_terminal_shows_a_bar():
@@ -159,8 +176,9 @@ def test_a_terminal_shows_a_bar():
     assert re.search("Running it.* 2/4 .*cell 3", shown)
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_do_not_meet(book):
-    processes = [start(book.root, "fig", "-p", "x=5") for _ in range(2)]
+    processes = [start(book.root, *SPEEDBOOK, "rerun", "fig", "-p", "x=5") for _ in range(2)]
     for process in processes:
         said, _ = process.communicate(timeout=300)
         assert process.returncode == 0, said
@@ -171,22 +189,24 @@ def test_two_runs_at_once_do_not_meet(book):
         assert (folder / "fig.html").is_file()
 
 
-def test_a_full_disk_while_the_results_are_written_is_named(book, no_kernels, monkeypatch):
+@pytest.mark.parametrize("file", ["fig.ipynb", "fig.html", "manifest.json"])
+def test_a_full_disk_while_the_results_are_written_is_named(book, no_kernels, monkeypatch, file):
     def full(path, content):
-        raise OSError(28, "No space left on device", str(path))
+        if path.name == file:
+            raise OSError(28, "No space left on device", str(path))
+        return write_atomically(path, content)
 
     monkeypatch.setattr(speedbook.run.folder, "write_atomically", full)
     said = rerun("fig", code=3)
-    assert "fig.ipynb: No space left on device" in said
+    assert f"{file}: No space left on device" in said
     assert "+ 1" in failed(book.root).joinpath("fig.ipynb").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="limits of processes")
-@pytest.mark.parametrize("size", [20_000, 400_000])
-def test_a_file_that_cannot_grow_is_named(book, size):
-    # The first limit stops the notebook, the second the page.
-    book.cells("print('y' * 30_000)" if size == 20_000 else "print(1)")
-    process = start(book.root, "fig", limit=size)
+def test_a_notebook_that_cannot_grow_is_named(book):
+    book.cells("print('y' * 30_000)")
+    process = start(book.root, *SPEEDBOOK, "rerun", "fig", limit=20_000)
     said, _ = process.communicate(timeout=300)
     assert process.returncode == 3, said
     assert "File too large" in said
@@ -212,62 +232,6 @@ def test_a_read_only_folder_is_named_before_anything_runs(book, monkeypatch):
     said = rerun("fig", "--out", place / "runs", code=3)
     assert str(place) in said
     assert re.search("Permission denied|No such file|not permitted", said)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize(
-    ("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
-)
-def test_a_killed_run_leaves_no_kernel_and_no_folder_that_looks_whole(book, no_kernels, kill, code):
-    pids = book.root / "pids"
-    book.cells(
-        "print('before')",
-        "import os, time; open(os.environ['SPEEDLIB_PROGRESS_FILE'], 'w').write('1/2')\n"
-        "open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\n')\n"
-        "time.sleep(99)",
-    )
-    # This one, in a process of its own, has kernels.
-    process = start(book.root, "fig")
-    assert wait_until(lambda: pids.is_file() and pids.read_text().endswith("\n"), 120)
-    kernel, worker = map(int, pids.read_text().split())
-    assert alive(kernel) and alive(worker)
-    if kill == signal.SIGINT:
-        os.killpg(process.pid, kill)
-    else:  # only the program itself
-        process.send_signal(kill)
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == code
-    assert wait_until(lambda: not alive(kernel) and not alive(worker), 15)
-    assert "Traceback" not in said
-    if code == 130:
-        kept = failed(book.root, "-interrupted")
-        assert f"Interrupted: as far as it came: {kept}." in said.replace("\n", "")
-        assert "before" in kept.joinpath("fig.ipynb").read_text()
-        assert not list(kept.rglob(".*"))
-    else:
-        hidden = failed(book.root, "-unfinished")
-        assert hidden.name.startswith(".")
-    # The next run is none the worse for it.
-    book.cells("print(x)")
-    rerun("fig")
-    assert len([path for path in folders(book.root) if (path / "manifest.json").is_file()]) == 1
-
-
-@pytest.mark.parametrize("others", [False, True])
-def test_where_an_interrupt_leaves_nothing_it_says_so_and_leaves_no_folder(
-    book, no_kernels, monkeypatch, others
-):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    if others:
-        rerun("fig")
-    before = folders(book.root)
-    monkeypatch.setattr(speedbook.run.folder, "execute_all", stop)
-    said = rerun("fig", code=130)
-    assert said.endswith("Interrupted: before there was anything to keep.\n")
-    assert folders(book.root) == before
-    assert (book.root / "runs/fig").exists() == others
 
 
 # Before anything runs
@@ -314,6 +278,7 @@ def test_help_shows_the_parameters_of_the_notebook(book):
     assert "the book has none of this name" in rerun("gif", "--help", code=2)
 
 
+@pytest.mark.slow
 def test_help_of_a_notebook_loads_nothing_heavy():
     script = (
         "import sys\nfrom speedbook.commands.app import app\ntry:\n"
@@ -329,6 +294,7 @@ def test_help_of_a_notebook_loads_nothing_heavy():
     assert not heavy & set(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_the_command_that_pages_show_is_understood(monkeypatch):
     import shlex
 
@@ -351,18 +317,3 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
         rerun(*command[2:], code=3)
     assert [request.name for request in asked] == names
     assert all(request.changed for request in asked)
-
-
-# Progress
-
-
-def test_a_step_tells_the_cell_and_how_far_its_simulation_is(tmp_path):
-    cell, simulation = tmp_path / "cell", tmp_path / "simulation"
-    assert speedbook.run.folder.PROGRESS_FILE == PROGRESS_FILE
-    assert speedbook.run.folder._step(cell, simulation) is None
-    cell.write_text("4")
-    assert speedbook.run.folder._step(cell, simulation) == (4, "cell 5")
-    simulation.write_text("12/48")
-    assert speedbook.run.folder._step(cell, simulation) == (4, "cell 5, 25% simulated")
-    simulation.write_text("12/")
-    assert speedbook.run.folder._step(cell, simulation) == (4, "cell 5")

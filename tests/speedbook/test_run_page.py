@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 from base64 import b64encode
 from typing import Any
 
 import pytest
+from docutils.core import publish_doctree
 from docutils.parsers.rst import directives, roles
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -100,7 +102,10 @@ def test_what_was_known_for_one_page_is_forgotten_after_it():
     with pytest.raises(ValueError, match="not a valid Verdict"):
         page("{claim-badge}`x`", claims={"x": {"verdict": "none"}})
     assert (roles.role, directives.directive) == before
-    assert not {"ledger", "claim-badge", "quoted"} & set(roles._roles)
+    for role in ("ledger", "claim-badge", "quoted"):
+        said = io.StringIO()
+        publish_doctree(f":{role}:`x`", settings_overrides={"warning_stream": said})
+        assert f'Unknown interpreted text role "{role}"' in said.getvalue()
 
 
 # Cells
@@ -289,6 +294,7 @@ def test_a_link_without_words_has_the_title_of_its_page(tmp_path):
 # Our notebooks
 
 
+@pytest.mark.slow
 def test_all_of_our_notebooks_are_shown_without_an_error(pages):
     for name, text in pages.items():
         assert text.count("<h1") == 1, name
@@ -297,6 +303,7 @@ def test_all_of_our_notebooks_are_shown_without_an_error(pages):
         assert "&lt;IPython.core.display" not in text, name
 
 
+@pytest.mark.slow
 def test_no_role_and_no_title_of_our_notebooks_is_left_as_it_is_written(pages):
     found, linked, works = set(), 0, cited_works(ROOT)
     for name, text in pages.items():

@@ -292,16 +292,19 @@ NUMBERISH = st.from_regex(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from([*KNOWN, "m"]), TEXT | NUMBERISH), max_size=3))
 def test_no_value_of_p_brings_a_traceback(asked, pairs):
     asked.ask("fig", *(part for name, text in pairs for part in ("-p", f"{name}={text}")))
 
 
+@pytest.mark.slow
 @given(TEXT, TEXT)
 def test_no_name_brings_a_traceback(asked, called, assignment):
     asked.ask("-p", assignment, "--", called)
 
 
+@pytest.mark.slow
 @given(
     st.binary(max_size=60)
     | st.text().map(str.encode)
@@ -315,6 +318,7 @@ def test_no_file_of_parameters_brings_a_traceback(asked, content):
     asked.ask("fig", "--params", str(path))
 
 
+@pytest.mark.slow
 @given(
     st.binary(max_size=60)
     | st.recursive(

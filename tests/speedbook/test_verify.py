@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +60,7 @@ class Kernels:
         self.estimate = lambda parameters: 1.001
         self.failure = ""
         self.fails = ""
+        self.records = True
 
     def __call__(self, jobs, workers, environment):
         self.jobs += jobs
@@ -83,9 +80,8 @@ class Kernels:
                 }
                 notebook = read_notebook(job.source)
                 note = {"speedbook": {"claim": entry}}
-                code_cells(notebook)[1].outputs = [
-                    new_output("display_data", {"text/plain": ""}, metadata=note)
-                ]
+                output = new_output("display_data", {"text/plain": ""}, metadata=note)
+                code_cells(notebook)[1].outputs = [output] * self.records
                 write_notebook(job.output, notebook)
             yield Finished(job, 0.1, failure)
 
@@ -111,6 +107,7 @@ def kernels(book, monkeypatch):
     return kernels
 
 
+@pytest.mark.slow
 def test_with_real_kernels_nothing_in_the_book_is_touched(book):
     before = book.snapshot()
     said = verify()
@@ -120,6 +117,7 @@ def test_with_real_kernels_nothing_in_the_book_is_touched(book):
     assert not (book.root / "_build").exists()
 
 
+@pytest.mark.slow
 def test_with_real_kernels_the_seed_reaches_the_notebook(book, tiny_notebook):
     source = "from speedbook import record\nrecord('prop-1', seed / 2**32, seed=seed)"
     parameters = "seed: int = 3  # of the run [0 ..]"
@@ -245,18 +243,16 @@ def test_a_claim_notebook_without_a_seed_is_2(book, kernels, tiny_notebook):
 # What may go wrong in a run
 
 
-def test_a_failing_notebook_is_3_and_names_its_cell(book, tiny_notebook):
-    notebook = tiny_notebook("1 / (seed - 3)", parameters="seed: int = 3  # of the run [0 ..]")
-    book.notebook(PROP, notebook)
+def test_a_failing_notebook_is_3_and_names_its_cell(kernels):
+    kernels.failure = "cell 3 (1 / (seed - 3))\n    ZeroDivisionError: division by zero"
     said = verify(code=3)
     assert f"{PROP}: cell 3 (1 / (seed - 3))" in said
     assert "ZeroDivisionError" in said
     assert "prop-1 ✓ supported failed –" in said
 
 
-def test_a_run_without_a_record_is_3(book, tiny_notebook):
-    parameters = "seed: int = 3  # of the run [0 ..]"
-    book.notebook(PROP, tiny_notebook("print(seed)", parameters=parameters))
+def test_a_run_without_a_record_is_3(kernels):
+    kernels.records = False
     assert f"{PROP}: holds no record of prop-1" in verify(code=3)
 
 
@@ -289,39 +285,6 @@ def test_a_folder_that_cannot_be_written_is_3(book, kernels, monkeypatch):
     assert "somewhere: No space left on device" in verify("--seeds", 2, "--store", code=3)
     assert not (book.root / "book" / "agreement.json").exists()
     assert not list(book.root.rglob("*.part"))
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_an_interrupt_is_130_and_stops_the_kernels(book, tiny_notebook, tmp_path):
-    source = (
-        "import os, time\nopen('../../pid', 'w').write(str(os.getpid()))\ntime.sleep(99 + seed)"
-    )
-    book.notebook(PROP, tiny_notebook(source, parameters="seed: int = 3  # of the run [0 ..]"))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "speedbook", "verify", "--seeds", "2", "--store"],
-        cwd=book.root,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    pid = book.root / "pid"
-    assert until(lambda: pid.is_file() and pid.read_text())
-    os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
-    assert (process.returncode, "Traceback" in said) == (130, False), said
-    assert "Interrupted: the claims whose seeds had all run are stored." in said
-    assert until(lambda: not Path(f"/proc/{pid.read_text()}").exists())
-    assert not (book.root / "book" / "agreement.json").exists()
-    assert not list(tmp_path.glob("speedbook-verify-*"))
-
-
-def until(condition, seconds: float = 120) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return bool(condition())
 
 
 # Agreement

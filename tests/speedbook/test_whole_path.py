@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
 
 import pytest
 
 import speedbook.press.jupyter_book
 from speedbook.notebook.files import code_cells, read_notebook
 
-from .builds import build, run_cli
-from .helpers import FIG, PROP, alive, edit, wait_until
+from .builds import build
+from .helpers import FIG, PROP, SPEEDBOOK, edit, start
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def built_book(tmp_path_factory, make_tiny_book):
     """A book built once; tests that change it copy it."""
     book = make_tiny_book(tmp_path_factory.mktemp("built"))
     before = book.snapshot()
-    process = run_cli(book.root)
+    process = start(book.root, *SPEEDBOOK, "build")
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
     assert book.snapshot() == before
@@ -106,7 +106,9 @@ def test_a_warning_fails_the_press_each_time_and_keeps_the_old_book(copy_of_buil
         assert (copy_of_built / "_build/html/book/index.html").read_text() == old
 
 
-def test_pages_follow_the_ledger_and_an_unchanged_book_is_not_pressed(copy_of_built, monkeypatch):
+def test_pages_follow_ledger_and_style_and_an_unchanged_book_is_not_pressed(
+    copy_of_built, monkeypatch
+):
     monkeypatch.chdir(copy_of_built)
     page = copy_of_built / "_build/html/book/index.html"
     notebook = (copy_of_built / PROP).read_text()
@@ -117,25 +119,18 @@ def test_pages_follow_the_ledger_and_an_unchanged_book_is_not_pressed(copy_of_bu
     assert "✗ contradicted" in page.read_text()
     # Sphinx knew nothing of the copied folder. Now it does, and could overlook the ledger.
     (copy_of_built / PROP).write_text(notebook)
+    edit(copy_of_built / "book/_static/style.css", "black", "red")
+    style = re.compile(r"style\.css\?[^\s\"]+")
+    before = style.findall(page.read_text())
     build()
     assert "It is 1.001" in page.read_text()
+    assert "red" in (copy_of_built / "_build/html/_static/style.css").read_text()
+    after = style.findall(page.read_text())
+    assert before and after and before != after, "a reader's browser would keep the old style"
 
     # Without this module, which starts Jupyter Book, to press again would be an AttributeError.
     monkeypatch.setattr(speedbook.press.jupyter_book, "subprocess", None)
     build()
-
-
-def test_a_changed_style_is_on_every_page(copy_of_built, monkeypatch):
-    monkeypatch.chdir(copy_of_built)
-    page = copy_of_built / "_build/html/book/index.html"
-    links = []
-    # Sphinx knows nothing of the copied folder, and presses all of it the first time.
-    for old, new in (("black", "red"), ("red", "blue")):
-        edit(copy_of_built / "book/_static/style.css", old, new)
-        build()
-        assert new in (copy_of_built / "_build/html/_static/style.css").read_text()
-        links += re.findall(r"style\.css\?[^\s\"]+", page.read_text())
-    assert len(set(links)) == 2, "a reader's browser would keep the old style"
 
 
 def test_a_raising_notebook_names_itself_and_keeps_what_it_did(copy_of_built, monkeypatch):
@@ -146,35 +141,3 @@ def test_a_raising_notebook_names_itself_and_keeps_what_it_did(copy_of_built, mo
     assert f"1 of 2 notebooks failed: {FIG}" in said
     partial = copy_of_built / "_build" / "failed" / FIG
     assert "on purpose" in partial.read_text()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize(
-    ("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
-)
-def test_an_interrupt_stops_kernels_and_leaves_nothing_half_written(copy_of_built, kill, code):
-    hang = "import os, time; open('../../pids', 'w').write(f'{os.getpid()} {os.getppid()}\\\\n'); "
-    edit(copy_of_built / FIG, "print(x + 1)", hang + "time.sleep(99 + x)")
-    # The other notebook ends soon, and leaves an idle worker.
-    edit(copy_of_built / PROP, "1.001", "1.002")
-    committed = {p: p.read_bytes() for p in copy_of_built.glob("[bn]*/**/*") if p.is_file()}
-    pids = copy_of_built / "pids"
-    process = run_cli(copy_of_built)
-    assert wait_until(lambda: pids.is_file() and pids.read_text().endswith("\n"), 120)
-    assert wait_until(
-        lambda: len(list((copy_of_built / "_build/cache" / PROP).iterdir())) == 2, 120
-    )
-    kernel, worker = map(int, pids.read_text().split())
-    assert alive(kernel) and alive(worker)
-    if kill == signal.SIGINT:
-        os.killpg(process.pid, kill)
-    else:  # only the program itself
-        process.send_signal(kill)
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == code
-    assert wait_until(lambda: not alive(kernel) and not alive(worker), 15)
-    assert not list(copy_of_built.rglob("*.part"))
-    assert {path: path.read_bytes() for path in committed} == committed
-    if code == 130:
-        assert "Traceback" not in output
-        assert not (copy_of_built / "_build" / "running").exists()

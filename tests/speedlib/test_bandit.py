@@ -189,6 +189,7 @@ def test_moments_of_summaries(law: str) -> None:
             assert abs(z_score(squares, spread)) < limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_summaries_against_single_draws(law: str) -> None:
     """`pull` against the log of `pull_each` and of a third, one-by-one simulator."""

@@ -45,6 +45,7 @@ def random_geometry(rng):
     return x, policy @ x
 
 
+@pytest.mark.slow
 def test_twelve_thousand_random_problems_agree_with_brute_force_over_all_vertices():
     rng = np.random.default_rng(11)
     alone = problems = 0

@@ -94,6 +94,7 @@ def test_brute_force_on_three_actions_in_the_plane(criterion: str) -> None:
                 assert trace >= designs.values[r] * (1 - 1e-6)
 
 
+@pytest.mark.slow
 @both
 @given(st.integers(0, 10_000))
 def test_copies_opposites_and_actions_that_show_nothing(criterion: str, seed: int) -> None:

@@ -60,6 +60,7 @@ def test_slope_is_that_of_a_regression_on_the_budgets_asked_for() -> None:
     assert curves.slope("S", low=1000, high=10_000) == curves.local_slopes("S")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [8, 32])
 def test_intervals_of_slopes_cover_as_often_as_they_say(
     groups: int, monkeypatch: pytest.MonkeyPatch

@@ -16,6 +16,7 @@ from speedlib.strategies import SPEED, OnPolicy
 
 from .cases import BALL
 
+pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
 
 

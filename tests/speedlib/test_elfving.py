@@ -154,7 +154,9 @@ def test_agrees_with_brute_force_over_supports(seed):
     assert solution.norm == pytest.approx(brute_force(x, v, c), rel=1e-9)
 
 
-@pytest.mark.parametrize(("n_actions", "d"), [(30, 3), (300, 6), (2000, 11)])
+@pytest.mark.parametrize(
+    ("n_actions", "d"), [(30, 3), (300, 6), pytest.param(2000, 11, marks=pytest.mark.slow)]
+)
 def test_agrees_with_the_whole_program(n_actions, d):
     rng = np.random.default_rng(n_actions)
     x = rng.standard_normal((n_actions, d))
@@ -193,12 +195,14 @@ def degenerate_problems(draw):
     return x, v, c
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(degenerate_problems())
 def test_degenerate_geometry_is_certified(problem):
     assert_certified(*problem, elfving_design(*problem), gap=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(degenerate_problems(), st.integers(0, 2**32 - 1))
 def test_the_optimum_does_not_depend_on_coordinates_units_order_or_signs(problem, seed):
@@ -241,6 +245,7 @@ def test_copies_and_opposites_in_large_numbers():
         assert solution.norm == pytest.approx(elfving_design(few, np.ones(12), c).norm, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_two_thousand_random_problems_reach_their_certificates():
     # Ten thousand more, against all vertices, are in test_batch.py.
     rng = np.random.default_rng(2024)

@@ -104,6 +104,7 @@ def nearly_rank_one(seed):
     return points, np.outer(c, c) + share * np.outer(other, other)
 
 
+@pytest.mark.slow
 def test_no_bound_exceeds_the_exact_one_however_nearly_singular_the_matrix():
     checked = 0
     for seed in range(240):
@@ -230,6 +231,7 @@ def degenerate_instance(seed):
     return points, "linear", root @ root.T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(8))
 def test_degenerate_geometry_keeps_the_certificate(block):
     for seed in range(40 * block, 40 * (block + 1)):

@@ -1,13 +1,8 @@
-"""The engine: blocks, streams, workers, arguments, progress, interrupts."""
+"""The engine: blocks, streams, workers, arguments, progress."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -226,62 +221,3 @@ def test_a_bar_without_rich_says_what_is_missing(monkeypatch: pytest.MonkeyPatch
         curve(progress=True)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     curve(progress=True)
-
-
-# --- interrupts ---------------------------------------------------------------------------------
-
-ENDLESS = """
-import sys
-from pathlib import Path
-from speedlib import SPEED, mse_curve, simulation, unit_ball
-
-simulation._BLOCK_ENTRIES = 50_000
-
-def report(done, total):
-    print(done, flush=True)
-
-if __name__ == "__main__":
-    ball = unit_ball()
-    curves = mse_curve(
-        ball.bandit, ball.policy, [SPEED()], [10_000], 10**9, seed=1, n_jobs=int(sys.argv[1]),
-        progress=report,
-    )
-    curves.save("curves.npz")
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals to a group need POSIX")
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_ends_all_workers_and_leaves_nothing(tmp_path: Path, workers: int) -> None:
-    script = tmp_path / "endless.py"
-    script.write_text(ENDLESS)
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(workers)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(simulation.__file__).parents[1])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() == "1"
-        # The terminal sends an interrupt to the whole group.
-        os.killpg(process.pid, signal.SIGINT)
-        _, complaint = process.communicate(timeout=60)
-        assert process.returncode not in (0, None)
-        assert "KeyboardInterrupt" in complaint
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            try:
-                os.killpg(process.pid, 0)
-            except ProcessLookupError:
-                break
-            time.sleep(0.2)
-        else:
-            pytest.fail("a worker outlived the interrupt")
-        assert [path.name for path in tmp_path.iterdir()] == ["endless.py"]
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)

@@ -390,6 +390,7 @@ def test_products_are_summed_over_pieces(entries: int, monkeypatch: pytest.Monke
     assert found == pytest.approx(np.einsum("ra,ai,aj->rij", weights, x, x))
 
 
+@pytest.mark.slow
 def test_many_actions_need_little_more_memory_than_their_features() -> None:
     """One live trial, a few actions pulled or all of them."""
     rng = np.random.default_rng(13)

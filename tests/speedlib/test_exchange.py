@@ -164,6 +164,7 @@ def test_three_unit_vectors_need_all_three_points_for_the_trace():
 # --- other solvers -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["A", "D", "linear"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_multiplicative_algorithm_approaches_the_same_value(criterion, seed):

@@ -102,6 +102,7 @@ def test_one_process_without_a_bar_needs_none_of_them(bare: dict) -> None:
     assert sum(bare["shares"]) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_importing_the_library_loads_little_else() -> None:
     heavy = ("scipy.optimize", "scipy.stats", "scipy.sparse", "scipy.special", *OPTIONAL)
     code = f"import sys, numpy, scipy.linalg; before = set(sys.modules); import speedlib; print(\

@@ -41,6 +41,7 @@ def test_a_matrix_that_is_fully_known_gives_its_decomposition_with_lower_values(
     )
 
 
+@pytest.mark.slow
 def test_missing_entries_of_a_low_rank_matrix_are_recovered() -> None:
     rng = np.random.default_rng(2)
     truth = rng.normal(size=(40, 2)) @ rng.normal(size=(2, 30))

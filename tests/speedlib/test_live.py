@@ -233,6 +233,7 @@ def live_log(actions: Actions) -> tuple[list[str], float]:
     return rows, float(trial.estimate(rewards).value)
 
 
+@pytest.mark.slow
 def test_the_page_follows_a_growing_log(tmp_path: Path) -> None:
     (tmp_path / "actions.csv").write_text(ACTIONS)
     rows, value = live_log(read_actions(tmp_path / "actions.csv"))
@@ -249,6 +250,7 @@ def test_the_page_follows_a_growing_log(tmp_path: Path) -> None:
     assert "true value" not in last
 
 
+@pytest.mark.slow
 def test_the_page_names_what_does_not_fit(tmp_path: Path) -> None:
     (tmp_path / "actions.csv").write_text(ACTIONS)
     failure = run_page(tmp_path, log_file="")

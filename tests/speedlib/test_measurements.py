@@ -286,6 +286,7 @@ def page(
     return names, said
 
 
+@pytest.mark.slow
 def test_of_many_rows_the_page_simulates_some_and_says_so(monkeypatch) -> None:
     names, said = page(monkeypatch, simulated_rows=120)
     assert names["simulated"].bandit.n_actions == 120
@@ -294,6 +295,7 @@ def test_of_many_rows_the_page_simulates_some_and_says_so(monkeypatch) -> None:
     assert names["curves"].oracle_loss[0] != pytest.approx(names["design"].value / 100, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("covariance", "intercept"), [("lstsq", False), ("ridge", True)])
 def test_the_page_simulates_all_of_few_rows_with_any_estimate(
     monkeypatch, covariance, intercept
@@ -319,6 +321,7 @@ def shifted(tmp_path: Path) -> dict[int, Path]:
     return paths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preprocessing", ["raw", "scale", "centre"])
 def test_with_an_intercept_a_constant_moves_the_value_and_nothing_else(
     monkeypatch, shifted, preprocessing
@@ -341,6 +344,7 @@ def test_with_an_intercept_a_constant_moves_the_value_and_nothing_else(
     assert not any("not to be trusted" in text for text in said)
 
 
+@pytest.mark.slow
 def test_with_an_intercept_centring_changes_nothing(monkeypatch, shifted) -> None:
     choices = {"table_file": str(shifted[50]), "target": "y", "leave_out": [], "intercept": True}
     scaled, _ = page(monkeypatch, until="curves", preprocessing="scale", **choices)

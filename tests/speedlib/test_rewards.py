@@ -52,6 +52,7 @@ def test_log_is_summarised_by_definition(log: list[tuple[int, float]]) -> None:
     assert_summarises(summarise(log), log)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(logs, logs)
 def test_sum_summarises_both_logs(

@@ -39,6 +39,7 @@ def test_the_saving_is_the_ratio_of_errors() -> None:
     assert np.all(found.low < found.rounds) and np.all(found.rounds < found.high)
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_true_saving_about_as_often_as_it_says() -> None:
     bandit = LinearBandit(X, [0.3, 0.0], Sigma=np.diag([1.0, 3.0]))
     held, runs = 0, 60

@@ -80,6 +80,7 @@ CASES: dict[str, tuple[LinearBandit, Strategy, int, Callable[..., Result], dict]
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_fast_simulation_has_the_law_of_the_per_round_simulator(case: str) -> None:
     """Errors by Kolmogorov-Smirnov, their mean and square by z-scores, likewise the pulls."""
