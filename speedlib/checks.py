@@ -279,7 +279,7 @@ def check_actions(actions: ArrayLike, n_actions: int) -> Counts:
 
 
 def check_designs(weights: ArrayLike) -> Floats:
-    """Return designs of shape (..., A): non-negative, each summing to one (exactly, now)."""
+    """Return designs of shape (..., A): non-negative, each divided by its sum, which must be 1."""
     b = check_not_negative("weights", weights)
     if b.ndim < 1 or b.shape[-1] < 1:
         raise ValueError(f"weights: expected shape (..., A) with A >= 1; got {b.shape}")
@@ -298,7 +298,7 @@ def check_rng(rng: Any) -> np.random.Generator:
     if isinstance(rng, np.random.SeedSequence):
         return np.random.default_rng(rng)
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
-        return np.random.default_rng(check_count("seed", rng, 0))
+        return np.random.default_rng(check_count("rng", rng, 0))
     raise TypeError(
         f"rng: pass a numpy Generator, a SeedSequence or a seed (a whole number); got {rng!r}"
     )

@@ -142,7 +142,7 @@ def estimate_covariance(
     features does not matter to it. The penalty is weak where exploration saw little: actions in
     such directions may get variances that are many times too large.
     """
-    check_choice("covariance", method, COVARIANCE_ESTIMATES)
+    check_choice("method", method, COVARIANCE_ESTIMATES)
     features = check_features(features)
     check_counts(rewards.counts, len(features))
     ridge, reweighted = check_share("ridge", ridge), check_flag("reweighted", reweighted)

@@ -159,6 +159,11 @@ def value_coefficients(
     array, shape (..., A)
         Zero for actions that were not pulled.
 
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule.
+
     Notes
     -----
     Cost O(k d^2) per replication with k pulled actions. Where they do not span the direction, a
@@ -255,12 +260,18 @@ def policy_value(
     variances : array, shape (..., A)
         Variances that the standard error is computed from (true or estimated), positive.
     weights : array, shape (..., A), optional
-        Variances to weight by, when they differ; all ones for ordinary least squares.
+        Variances to weight by (not their inverses), when they differ; all ones for ordinary least
+        squares.
 
     Returns
     -------
     ValueEstimate
         Fields of shape (...,).
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule.
     """
     features = check_features(features)
     direction = check_direction(direction, features.shape[1])
@@ -309,6 +320,11 @@ def least_squares(
     -------
     array, shape (..., d)
         Where the pulled actions do not span the space, one of the minimisers.
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule.
     """
     features = check_features(features)
     if variances is None:

@@ -67,7 +67,7 @@ def exploration_design(
     ValueError
         If the name is unknown or the features are malformed.
     """
-    check_choice("exploration", name, EXPLORATIONS)
+    check_choice("name", name, EXPLORATIONS)
     features = check_features(features)
     size = 1 if replications is None else check_count("replications", replications, 1)
     if name == "uniform":
@@ -182,7 +182,7 @@ def exploration_counts(
     array of int, shape (..., A)
         Pulls that sum to `rounds`.
     """
-    check_choice("exploration_sampling", sampling, SAMPLINGS)
+    check_choice("sampling", sampling, SAMPLINGS)
     rounds = check_budgets(rounds)
     weights = check_designs(weights)
     if sampling == "balanced":

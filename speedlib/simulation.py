@@ -19,6 +19,7 @@ from speedlib.checks import (
     Floats,
     check_choice,
     check_count,
+    check_flag,
     check_policy,
     check_rounds,
 )
@@ -27,7 +28,7 @@ from speedlib.designs import optimal_design
 from speedlib.estimators import conditional_variance, distinct_rows
 from speedlib.trials import Commitment, Strategy, commit
 
-__all__ = ["METHODS", "conditional_moments", "mse_curve", "squared_errors"]
+__all__ = ["METHODS", "Moments", "conditional_moments", "mse_curve"]
 
 #: How the error of a replication is measured.
 METHODS = ("exact", "draws")
@@ -85,8 +86,9 @@ def mse_curve(
         ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``.
     progress : bool or callable
         True shows a bar if the error stream is a terminal. A callable is told the
-        numbers of finished and of all blocks. Without one, they are also written to the file that
-        the environment variable ``SPEEDLIB_PROGRESS_FILE`` names, for a program that waits.
+        numbers of finished and of all blocks. Without one, they are written to the file that the
+        environment variable ``SPEEDLIB_PROGRESS_FILE`` names, if there is one, instead of a bar:
+        for a program that waits.
 
     Returns
     -------
@@ -117,6 +119,7 @@ def mse_curve(
     policy = check_policy(policy, bandit.n_actions)
     check_choice("method", method, METHODS)
     n_jobs = None if n_jobs is None else check_count("n_jobs", n_jobs, 1)
+    progress = progress if callable(progress) else check_flag("progress", progress)
     replications = check_count("replications", replications, 2)
     budgets = np.array([check_rounds(n) for n in np.asarray(rounds).ravel().tolist()])
     names = tuple(strategy.name for strategy in strategies)
@@ -182,9 +185,14 @@ def squared_errors(
     return errors**2, ~commitment.estimable
 
 
-def conditional_moments(
-    commitment: Commitment, bandit: LinearBandit, policy: Floats
-) -> tuple[Floats, Floats]:
+class Moments(NamedTuple):
+    """Variance and bias of an estimate, shape (...,) each."""
+
+    variance: Floats
+    bias: Floats
+
+
+def conditional_moments(commitment: Commitment, bandit: LinearBandit, policy: ArrayLike) -> Moments:
     r"""Return variance and bias of the estimate given all but the last rewards, shape (...,).
 
     .. math:: \sum_a \ell_a^2\sigma^2(a)/T(a) \qquad\text{and}\qquad
@@ -215,7 +223,7 @@ def conditional_moments(
         coefficients, counts = distinct_rows(coefficients), distinct_rows(counts)
     variance = conditional_variance(coefficients, counts, bandit.variances)
     bias = commitment.offset + coefficients @ bandit.means - bandit.value(policy)
-    return np.broadcast_to(variance, bias.shape), np.asarray(bias)
+    return Moments(np.broadcast_to(variance, bias.shape), np.asarray(bias))
 
 
 def _block_sizes(bandit: LinearBandit, replications: int) -> list[int]:
@@ -240,20 +248,36 @@ class _Plan(NamedTuple):
     def blocks(self) -> int:
         return len(self.cells) * len(self.sizes)
 
-    def jobs(self) -> Iterator[tuple[Any, ...]]:
+    def jobs(self) -> Iterator[_Job]:
         """Yield the jobs one by one, as they are needed."""
         cells = np.random.SeedSequence(self.seed).spawn(len(self.cells))
         for (strategy, n), cell in zip(self.cells, cells, strict=True):
             first = 0
             for size in self.sizes:
                 stream = cell.spawn(1)[0]
-                block = (self.bandit, self.policy, strategy, n, size, stream, self.method)
-                yield (self.groups_of(first, size), *block)
+                groups = self.groups_of(first, size)
+                yield _Job(groups, self.bandit, self.policy, strategy, n, stream, self.method)
                 first += size
 
     def groups_of(self, first: int, size: int) -> Counts:
         """Deal the replications of a block out to the groups, which stay equally large."""
         return np.arange(first, first + size) % self.groups
+
+
+class _Job(NamedTuple):
+    """A block of replications to be simulated, each in one of the groups.
+
+    One tuple, which travels with its task. joblib's Dask backend would scatter a large argument
+    among the workers, and what is scattered is lost with the worker that holds it.
+    """
+
+    groups: Counts
+    bandit: LinearBandit
+    policy: Floats
+    strategy: Strategy
+    rounds: int
+    stream: np.random.SeedSequence
+    method: str
 
 
 class _Block(NamedTuple):
@@ -265,15 +289,20 @@ class _Block(NamedTuple):
     groups: Floats
 
 
-def _run_block(job: tuple[Any, ...]) -> _Block:
-    # One tuple, which travels with its task. joblib's Dask backend would scatter a large argument
-    # among the workers, and what is scattered is lost with the worker that holds it.
-    groups, *block = job
+def _run_block(job: _Job) -> _Block:
     with _one_thread():
-        errors, inestimable = squared_errors(*block)
+        errors, inestimable = squared_errors(
+            job.bandit,
+            job.policy,
+            job.strategy,
+            job.rounds,
+            job.groups.size,
+            job.stream,
+            job.method,
+        )
     mean = float(errors.mean())
     square = float(np.sum((errors - mean) ** 2))
-    sums = np.bincount(groups, errors).astype(np.float64)
+    sums = np.bincount(job.groups, errors).astype(np.float64)
     return _Block(mean, square, int(inestimable.sum()), sums)
 
 

@@ -43,7 +43,7 @@ from speedlib.criteria import mean_feature
 from speedlib.estimators import ValueEstimate
 from speedlib.rewards import Rewards
 
-__all__ = ["Commitment", "Setting", "Strategy", "Trial", "commit", "play"]
+__all__ = ["Commitment", "Pull", "Setting", "Strategy", "Trial", "commit", "play"]
 
 #: Pulls actions as often as it is told and returns the rewards.
 Pull = Callable[[Counts], Rewards]
@@ -104,12 +104,23 @@ class Commitment:
         What rewards told earlier contribute, in units of reward.
     estimable : ndarray of bool, shape (...,)
         Whether the pulls, with the earlier ones that are kept, determine the value.
+
+    Notes
+    -----
+    The arrays are read-only. Where all replications share one allocation, counts and coefficients
+    are one row, broadcast to their shape; what is computed from them looks at it once.
     """
 
     counts: Counts
     coefficients: Floats | None
     offset: Floats
     estimable: Flags
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only: a commitment stays as it is."""
+        for part in (self.counts, self.coefficients, self.offset, self.estimable):
+            if part is not None:
+                part.flags.writeable = False
 
 
 class Trial(ABC):
@@ -148,20 +159,44 @@ class Trial(ABC):
 
     @abstractmethod
     def next_counts(self, rewards: Rewards) -> Counts:
-        """Take the rewards of the pulls last asked for; return the pulls that follow, (..., A)."""
+        """Take the rewards of the pulls last asked for; return the pulls that follow, (..., A).
+
+        Raises
+        ------
+        ValueError
+            If the rewards are not those of the pulls asked for.
+        RuntimeError
+            If no pulls follow.
+        """
 
     @abstractmethod
     def estimate(self, rewards: Rewards) -> ValueEstimate:
-        """Take the rewards of the last pulls; return the estimate of the value."""
+        """Take the rewards of the last pulls; return the estimate of the value.
+
+        Raises
+        ------
+        ValueError
+            If the rewards are not those of the last pulls.
+        RuntimeError
+            If the last pulls are not known yet.
+        """
 
     def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
         if not isinstance(rewards, Rewards):
             raise TypeError(f"rewards: expected Rewards (see Rewards.from_log); got {rewards!r}")
-        if rewards.counts.shape != counts.shape or np.any(rewards.counts != counts):
+        rule = "rewards: their counts must equal the pulls that the trial asked for"
+        if rewards.counts.shape != counts.shape:
             raise ValueError(
-                "rewards: their counts must equal the pulls that the trial asked for "
-                f"({int(counts.sum())} in all); got {int(rewards.counts.sum())} rewards "
-                f"of shape {rewards.counts.shape}"
+                f"{rule} ({int(counts.sum())} in all), of shape {counts.shape}; "
+                f"got rewards of shape {rewards.counts.shape}"
+            )
+        wrong = rewards.counts != counts
+        if wrong.any():
+            place = tuple(map(int, np.argwhere(wrong)[0]))
+            raise ValueError(
+                f"{rule} ({int(counts.sum())} in all); "
+                f"got {rewards.counts[place]} instead of {counts[place]} for action {place[-1]}"
+                + (f" of replication {place[:-1]}" if place[:-1] else "")
             )
         return rewards
 

@@ -9,7 +9,7 @@ is told in `speedlib.trials`.
 """
 
 from speedlib.strategies.explore_commit import ExploreThenCommit, ExploreThenCommitTrial
-from speedlib.strategies.fixed import FixedDesign, FixedTrial, OnPolicy, Oracle, Uniform
+from speedlib.strategies.fixed import FixedDesign, OnPolicy, Oracle, Uniform
 from speedlib.strategies.per_arm import PerArm
 from speedlib.strategies.plugin import SPEED, AOptimal, DOptimal, GOptimal, PlugIn
 
@@ -20,7 +20,6 @@ __all__ = [
     "ExploreThenCommit",
     "ExploreThenCommitTrial",
     "FixedDesign",
-    "FixedTrial",
     "GOptimal",
     "OnPolicy",
     "Oracle",

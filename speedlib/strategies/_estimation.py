@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -78,8 +78,7 @@ class FeasibleLeastSquares(Estimation):
 
     def commitment(self, counts: Counts, setting: Setting) -> Commitment:
         """Leave the coefficients to the rewards; what is estimable does not rest on these."""
-        plain = self.unweighted.commitment(counts, setting)
-        return Commitment(plain.counts, None, plain.offset, plain.estimable)
+        return replace(self.unweighted.commitment(counts, setting), coefficients=None)
 
     def estimate(self, rewards: Rewards, commitment: Commitment, setting: Setting) -> ValueEstimate:
         """Estimate the variances, weight by them, and combine the same mean rewards."""
@@ -87,8 +86,7 @@ class FeasibleLeastSquares(Estimation):
         coefficients = weighted_coefficients(
             rewards.counts, setting.features, variances, setting.direction
         )
-        estimable = is_estimable(coefficients, setting.features, setting.direction)
-        return combine(coefficients, rewards, variances, estimable)
+        return combine(coefficients, rewards, variances, commitment.estimable)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,8 @@ class ExploreThenCommit(Strategy):
         check_share("variance_floor", self.variance_floor)
         check_choice("rounding", self.rounding, ROUNDINGS)
         check_flag("keep_exploration", self.keep_exploration)
+        if self.tuned and type(self).best_length is ExploreThenCommit.best_length:
+            raise ValueError('exploration_rounds: "tuned" is offered by plug-in strategies only')
 
     @property
     def tuned(self) -> bool:

@@ -24,7 +24,7 @@ from speedlib.strategies._estimation import (
 )
 from speedlib.trials import Commitment, Setting, Strategy, Trial
 
-__all__ = ["FixedDesign", "FixedTrial", "OnPolicy", "Oracle", "Uniform"]
+__all__ = ["FixedDesign", "OnPolicy", "Oracle", "Uniform"]
 
 #: Estimators of the value: see `FixedDesign`.
 ESTIMATORS = ("wls", "feasible", "ols")

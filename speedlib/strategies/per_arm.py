@@ -45,11 +45,6 @@ class PerArm(ExploreThenCommit):
     exploration_sampling: str = "balanced"
     rounding: str = "efficient"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.tuned:
-            raise ValueError('exploration_rounds: "tuned" is offered by plug-in strategies only')
-
     def exploration_weights(self, setting: Setting) -> Floats:
         """Return equal shares for the actions of the target policy, shape (..., A)."""
         used = setting.policy > 0

@@ -214,7 +214,7 @@ def test_random_sources() -> None:
         (None, TypeError, says("rng", "Generator", "None")),
         (True, TypeError, says("rng", "Generator", "True")),
         (1.0, TypeError, says("rng", "Generator", "1.0")),
-        (-1, ValueError, says("seed", "at least 0", "-1")),
+        (-1, ValueError, says("rng", "at least 0", "-1")),
     ],
 )
 def test_random_sources_are_refused(rng: object, error: type[Exception], message: str) -> None:

@@ -420,7 +420,7 @@ def test_floors_that_are_no_floor_are_refused(floor: float) -> None:
 @pytest.mark.parametrize(
     ("rewards", "features", "method", "message"),
     [
-        (exact_squares([1, 1], [1.0, 1.0]), np.eye(2), "clip", "covariance.*'lstsq', 'psd'.*clip"),
+        (exact_squares([1, 1], [1.0, 1.0]), np.eye(2), "clip", "method.*'lstsq', 'psd'.*clip"),
         (Rewards.none((2,)), np.eye(2), "lstsq", "rewards.*at least one"),
         (Rewards.none((3, 2)), np.eye(2), "psd", "rewards.*at least one"),
         (exact_squares([1, 1], [1.0, 1.0]), [[1.0, np.nan], [0, 1]], "lstsq", "features.*nan"),

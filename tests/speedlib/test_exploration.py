@@ -151,7 +151,7 @@ def test_one_replication_has_a_leading_axis_and_none_is_refused() -> None:
 
 
 def test_what_is_refused_is_told_by_its_argument() -> None:
-    with pytest.raises(ValueError, match=r"^exploration: .*'random'"):
+    with pytest.raises(ValueError, match=r"^name: .*'random'"):
         exploration_design("random", UNIT_BALL, rng())
     with pytest.raises(ValueError, match=r"^exploration_sampling: .*'even'"):
         exploration_counts(np.array([0.5, 0.5]), 4, rng(), "even")
@@ -279,7 +279,7 @@ def test_balanced_sampling_uses_no_randomness() -> None:
 @pytest.mark.parametrize(
     ("name", "features", "replications", "error", "message"),
     [
-        ("greedy", UNIT_BALL, None, ValueError, "exploration.*'pca', 'uniform'.*'greedy'"),
+        ("greedy", UNIT_BALL, None, ValueError, "name.*'pca', 'uniform'.*'greedy'"),
         ("pca", [1.0, 2.0], None, ValueError, r"features.*\(A, d\).*\(2,\)"),
         ("uniform", [[np.nan, 1.0]], None, ValueError, "features.*finite.*nan"),
         ("pca", UNIT_BALL, 0, ValueError, "replications.*at least 1.*0"),
@@ -296,7 +296,7 @@ def test_bad_designs_are_refused(
 @pytest.mark.parametrize(
     ("rounds", "sampling", "error", "message"),
     [
-        (5, "stratified", ValueError, "exploration_sampling.*'random', 'balanced'.*stratified"),
+        (5, "stratified", ValueError, "sampling.*'random', 'balanced'.*stratified"),
         (-1, "random", ValueError, "rounds.*at least 0.*-1"),
         (2.5, "random", TypeError, "rounds.*whole number.*2.5"),
     ],

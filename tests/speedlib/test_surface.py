@@ -100,7 +100,7 @@ SURFACE = {
         ON_POLICY Saving estimate_saving
     """,
     "speedlib.simulation": """
-        METHODS conditional_moments mse_curve squared_errors
+        METHODS Moments conditional_moments mse_curve
     """,
     "speedlib.slopes": """
         FittedSlope Slope fitted_slope log_slope quantile_slope slope_weights
@@ -125,14 +125,14 @@ SURFACE = {
         multiplicative_design
     """,
     "speedlib.strategies": """
-        AOptimal DOptimal ExploreThenCommit ExploreThenCommitTrial FixedDesign FixedTrial GOptimal
+        AOptimal DOptimal ExploreThenCommit ExploreThenCommitTrial FixedDesign GOptimal
         OnPolicy Oracle PerArm PlugIn SPEED Uniform
     """,
     "speedlib.strategies.explore_commit": """
         ExploreThenCommit ExploreThenCommitTrial
     """,
     "speedlib.strategies.fixed": """
-        FixedDesign FixedTrial OnPolicy Oracle Uniform
+        FixedDesign OnPolicy Oracle Uniform
     """,
     "speedlib.strategies.per_arm": """
         PerArm
@@ -141,7 +141,7 @@ SURFACE = {
         AOptimal DOptimal GOptimal PlugIn SPEED
     """,
     "speedlib.trials": """
-        Commitment Setting Strategy Trial commit play
+        Commitment Pull Setting Strategy Trial commit play
     """,
 }
 

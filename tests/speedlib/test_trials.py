@@ -282,7 +282,7 @@ def test_a_trial_depends_on_its_seed_alone() -> None:
         ({"rounds": 50.0}, TypeError, "rounds.*whole number.*50.0"),
         ({"rounds": "50"}, TypeError, "rounds.*whole number.*'50'"),
         ({"rng": None}, TypeError, "rng.*Generator.*None"),
-        ({"rng": -3}, ValueError, "seed.*at least 0.*-3"),
+        ({"rng": -3}, ValueError, "rng.*at least 0.*-3"),
         ({"replications": 0}, ValueError, "replications.*at least 1.*0"),
         ({"replications": 2.5}, TypeError, "replications.*whole number.*2.5"),
     ],
