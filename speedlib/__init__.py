@@ -8,7 +8,7 @@ between 1e-60 and 1e60; beyond, they are refused by name.
 from speedlib.asymptotics import best_exploration_length, estimation_cost
 from speedlib.bandit import LinearBandit
 from speedlib.covariance import CovarianceEstimate, estimate_covariance
-from speedlib.curves import MSECurves, Slope
+from speedlib.curves import MSECurves
 from speedlib.designs import (
     Design,
     DesignWarning,
@@ -32,7 +32,7 @@ from speedlib.rewards import Rewards
 from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
 from speedlib.savings import estimate_saving
 from speedlib.simulation import mse_curve
-from speedlib.slopes import fitted_slope, log_slope, slope_weights
+from speedlib.slopes import Slope, fitted_slope, log_slope, quantile_slope, slope_weights
 from speedlib.strategies import (
     SPEED,
     AOptimal,
@@ -96,6 +96,7 @@ __all__ = [
     "pe_loss",
     "play",
     "policy_value",
+    "quantile_slope",
     "round_design",
     "slope_weights",
     "target_direction",

@@ -28,6 +28,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, QUADRATIC_SPAN_TOLERANCE
 from speedlib.checks import (
     Counts,
     Floats,
@@ -37,7 +38,7 @@ from speedlib.checks import (
     check_variances,
 )
 from speedlib.estimators import pulled_actions
-from speedlib.identification import RANK_TOLERANCE, SPAN_TOLERANCE, quadratic_coordinates
+from speedlib.identification import quadratic_coordinates
 
 __all__ = ["best_exploration_length", "estimation_cost"]
 
@@ -101,7 +102,7 @@ def estimation_cost(
     explored, support = pulled_actions(q), pulled_actions(p)
     rows, needed = phi[explored] * np.sqrt(_take(q, explored))[..., None], phi[support]
     left, values, right = np.linalg.svd(rows, full_matrices=False)
-    kept = values > RANK_TOLERANCE * values[..., :1]
+    kept = values > QUADRATIC_RANK_TOLERANCE * values[..., :1]
     right, inverse = right * kept[..., None], kept / np.where(kept, values, 1.0)
     # Relative errors of the support's variances, in terms of the errors of the explored squares.
     part = needed @ np.swapaxes(right, -1, -2)
@@ -112,7 +113,8 @@ def estimation_cost(
     spread = kappa * np.swapaxes(left, -1, -2) @ (left * squares)
     cost = np.sum(share * (error @ spread) * error, axis=(-2, -1)) / 4.0
     missed = np.linalg.norm(part @ right - needed, axis=-1)
-    lost = (_take(p, support) > 0) & (missed > SPAN_TOLERANCE * np.linalg.norm(needed, axis=-1))
+    outside = missed > QUADRATIC_SPAN_TOLERANCE * np.linalg.norm(needed, axis=-1)
+    lost = (_take(p, support) > 0) & outside
     return np.where(lost.any(axis=-1), np.inf, cost)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import VARIANCE_AGREEMENT
 from speedlib.checks import (
     Counts,
     Floats,
@@ -106,7 +107,7 @@ class LinearBandit:
             check_sizes("Sigma", variances, "the variances that it gives")
             if self.variances is not None:
                 given = check_variances(self.variances, n_actions, allow_zero=True)
-                if np.any(np.abs(given - variances) > 1e-9 * variances.max()):
+                if np.any(np.abs(given - variances) > VARIANCE_AGREEMENT * variances.max()):
                     raise ValueError(
                         "LinearBandit: variances must agree with Sigma where both are given; "
                         f"got {given} against {variances}"

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from speedlib._tolerances import POLICY_TOLERANCE, PSD_TOLERANCE
+
 __all__ = [
     "Counts",
     "Flags",
@@ -40,9 +42,6 @@ Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-#: How far the entries of a policy may miss the sum 1.
-POLICY_TOLERANCE = 1e-8
 
 #: Sizes of numbers that squares and products of squares, as designs and variances need them, do not
 #: take out of the range of floats.
@@ -180,12 +179,12 @@ def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
     unit = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = array / unit[:, None] / unit
     skew = np.abs(array - array.T)
-    if np.any(skew / unit[:, None] / unit > 1e-10):
+    if np.any(skew / unit[:, None] / unit > PSD_TOLERANCE):
         raise ValueError(
             f"{name}: must be symmetric; it differs from its transpose by {skew.max():.3g}"
         )
     smallest = float(np.linalg.eigvalsh((scaled + scaled.T) / 2)[0])
-    if smallest < -1e-10:
+    if smallest < -PSD_TOLERANCE:
         raise ValueError(f"{rule}; with a unit diagonal it has the eigenvalue {smallest:.3g}")
     return (array + array.T) / 2
 

@@ -8,6 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import (
+    QUADRATIC_RANK_TOLERANCE,
+    REWEIGHTING_FLOOR,
+    ROWS_RANK_TOLERANCE,
+    VANISHING_VARIANCE,
+)
 from speedlib.bandit import quadratic_form
 from speedlib.checks import (
     Counts,
@@ -28,16 +34,6 @@ __all__ = ["COVARIANCE_ESTIMATES", "CovarianceEstimate", "estimate_covariance"]
 
 #: Names of the covariance estimates.
 COVARIANCE_ESTIMATES = ("lstsq", "psd", "ridge")
-
-#: Singular values of the quadratic design below this share of the largest count as zero.
-QUADRATIC_RANK_TOLERANCE = 1e-9
-
-#: Singular values of the design in the given units below this share of the largest are rounding
-#: errors for the most part.
-HIDDEN = 1e-13
-
-#: A second regression takes no first variance for smaller than this share of the mean square.
-REWEIGHTING_FLOOR = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +75,7 @@ class CovarianceEstimate:
         """
         if not 0 < floor < np.inf:
             raise ValueError(f"floor: must be positive and finite; got {floor}")
-        smallest = np.where(self.mean_square > 0, floor * self.mean_square, 1e-24)
+        smallest = np.where(self.mean_square > 0, floor * self.mean_square, VANISHING_VARIANCE)
         return np.maximum(self.variances, smallest[..., None])
 
 
@@ -246,7 +242,7 @@ def _minimum_norm(
     partly = rank < d * (d + 1) // 2
     if np.any(partly):
         design = quadratic_features(points) * root[..., None]
-        least = _inverse(design, HIDDEN, rank).solve(response)
+        least = _inverse(design, ROWS_RANK_TOLERANCE, rank).solve(response)
         missed = response - (design @ least[..., None])[..., 0]
         mended = white @ svec_to_matrix(inverse.solve(missed), d) @ white.T
         Sigma = np.where(partly[..., None, None], svec_to_matrix(least, d) + mended, Sigma)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import FACTOR_ROUNDING, MEAN_ROUNDING, ROWS_AT_ONCE, SPAN_TOLERANCE
 from speedlib.checks import (
     Floats,
     check_direction,
@@ -32,12 +33,6 @@ __all__ = [
 ]
 
 CRITERIA = ("PE", "A", "D", "G", "linear")
-
-#: A direction counts as estimable if the relative part of it outside the range is below this.
-RANGE_TOLERANCE = 1e-9
-
-#: Rows that are worked on at a time, so that no copy of all features is made.
-BLOCK = 8192
 
 
 def target_direction(features: ArrayLike, policy: ArrayLike) -> Floats:
@@ -215,14 +210,14 @@ def _spectrum(root: Floats, x: Floats) -> _Spectrum:
         joined = np.concatenate([upper, rows / scale[..., None, :]], axis=-2)
         upper = np.asarray(np.linalg.qr(joined, mode="r"))
     _, singular, right = np.linalg.svd(upper, full_matrices=False)
-    cut = 4 * max(x.shape) * np.finfo(float).eps
+    cut = FACTOR_ROUNDING * max(x.shape)
     negligible = singular <= cut * singular.max(axis=-1, keepdims=True, initial=0.0)
     return _Spectrum(scale, np.where(negligible, 0.0, singular), right)
 
 
 def _blocks(root: Floats, x: Floats) -> Iterator[Floats]:
-    for first in range(0, x.shape[0], BLOCK):
-        block = slice(first, first + BLOCK)
+    for first in range(0, x.shape[0], ROWS_AT_ONCE):
+        block = slice(first, first + ROWS_AT_ONCE)
         yield root[..., block, None] * x[block]
 
 
@@ -236,7 +231,7 @@ def _losses(spectrum: _Spectrum, targets: Floats) -> Floats:
     if solid.all() and solid.shape[-1] == scale.shape[-1]:
         return np.asarray(losses)
     missed = scaled - _coordinates(np.swapaxes(right, -1, -2), parts)
-    reach = RANGE_TOLERANCE * np.linalg.norm(scaled, axis=-1)
+    reach = SPAN_TOLERANCE * np.linalg.norm(scaled, axis=-1)
     return np.where(np.linalg.norm(missed, axis=-1) <= reach, losses, np.inf)
 
 
@@ -258,7 +253,7 @@ def _factor(kernel: Floats) -> Floats:
     scale = np.sqrt(np.diagonal(kernel))
     scale = np.where(scale > 0, scale, 1.0)
     eigenvalues, vectors = np.linalg.eigh(kernel / np.outer(scale, scale))
-    solid = eigenvalues > 4 * scale.size * np.finfo(float).eps * eigenvalues[-1]
+    solid = eigenvalues > FACTOR_ROUNDING * scale.size * eigenvalues[-1]
     return np.asarray((vectors[:, solid] * np.sqrt(eigenvalues[solid])).T * scale)
 
 
@@ -274,9 +269,9 @@ def chosen_direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike |
 def mean_feature(x: Floats, policy: Floats) -> Floats:
     """Return the direction of a policy; both are checked already."""
     c, size = policy @ x, np.zeros(x.shape[1])
-    for first in range(0, x.shape[0], BLOCK):
-        size += policy[first : first + BLOCK] @ np.abs(x[first : first + BLOCK])
-    c = np.where(np.abs(c) > 8 * np.finfo(float).eps * size, c, 0.0)
+    for first in range(0, x.shape[0], ROWS_AT_ONCE):
+        size += policy[first : first + ROWS_AT_ONCE] @ np.abs(x[first : first + ROWS_AT_ONCE])
+    c = np.where(np.abs(c) > MEAN_ROUNDING * size, c, 0.0)
     check_sizes("policy @ features", np.abs(c).max(), "its largest entry")
     return c
 

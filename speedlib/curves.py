@@ -8,33 +8,22 @@ import os
 import tempfile
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from speedlib._extras import needed_by
 from speedlib.checks import Counts, Floats, check_rng, check_share
 from speedlib.estimators import normal_interval
-from speedlib.slopes import slope_weights
+from speedlib.slopes import RESAMPLES, Slope, slope_weights
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MSECurves", "Slope"]
+__all__ = ["MSECurves"]
 
 #: Format of the files that `MSECurves.save` writes.
 FORMAT = "speedlib curves 1"
-
-#: Resamples behind a bootstrap interval.
-RESAMPLES = 4000
-
-
-class Slope(NamedTuple):
-    """Slope of log regret over log rounds, with the ends of its interval."""
-
-    estimate: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, eq=False)

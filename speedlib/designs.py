@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import PE_EFFICIENCY, RESIDUAL_TOLERANCE, SMOOTH_EFFICIENCY
 from speedlib.checks import (
     Floats,
     Indices,
@@ -47,10 +48,13 @@ __all__ = [
 ]
 
 #: Efficiency that a design may miss before `optimal_design` warns.
-TOLERANCES = {"PE": 1e-9, "A": 1e-6, "D": 1e-6, "G": 1e-6, "linear": 1e-6}
-
-#: Largest relative residual of the equations that a certificate may rest on.
-RESIDUAL_TOLERANCE = 1e-11
+TOLERANCES = {
+    "PE": PE_EFFICIENCY,
+    "A": SMOOTH_EFFICIENCY,
+    "D": SMOOTH_EFFICIENCY,
+    "G": SMOOTH_EFFICIENCY,
+    "linear": SMOOTH_EFFICIENCY,
+}
 
 
 class DesignWarning(UserWarning):

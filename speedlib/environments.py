@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import PROBABILITY_TOLERANCE
 from speedlib.bandit import LinearBandit
 from speedlib.checks import (
     Floats,
@@ -101,7 +102,7 @@ def unit_ball(
     features[1, 0] = 0.0  # the cosine of a right angle, exactly
     variances = check_variances([low_variance, high_variance], 2)
     rest = 1.0 - optimal_probability - informative_probability
-    if rest < -1e-12:
+    if rest < -PROBABILITY_TOLERANCE:
         raise ValueError(
             "optimal_probability, informative_probability: their sum must be at most 1; "
             f"got {optimal_probability} + {informative_probability}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from speedlib._tolerances import ESTIMABLE_TOLERANCE, ROWS_RANK_TOLERANCE, WELL_CONDITIONED
 from speedlib.checks import (
     Counts,
     Flags,
@@ -29,17 +30,8 @@ __all__ = [
     "value_coefficients",
 ]
 
-#: Singular values of the weighted rows below this share of the largest count as zero.
-RANK_TOLERANCE = 1e-13
-
-#: Normal equations are used while their smallest eigenvalue is above this share of the largest.
-WELL_CONDITIONED = 1e-4
-
 #: Numbers held at once in the products of features behind the normal equations.
 _PIECE_ENTRIES = 1_000_000
-
-#: A direction counts as estimable when this share of its norm or less is left unexplained.
-ESTIMABLE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +114,7 @@ def weighted_rows(counts: Counts, features: Floats, variances: Floats) -> Weight
     scale = column_scale(features)
     rows = (features / scale)[index] * root[..., None]
     left, values, right = np.linalg.svd(rows, full_matrices=False)
-    kept = values > RANK_TOLERANCE * values[..., :1]
+    kept = values > ROWS_RANK_TOLERANCE * values[..., :1]
     inverse = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
     return WeightedRows(index, root, scale, left, right, inverse)
 

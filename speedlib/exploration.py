@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import POWER_SLACK
 from speedlib.checks import (
     Counts,
     Floats,
@@ -248,4 +249,4 @@ def exploration_length(rule: int | str, rounds: int) -> int:
     if match is None:
         return int(rule)
     length = float(match["factor"] or 1) * math.pow(rounds, float(match["power"]))
-    return max(1, math.floor(length * (1 + 1e-12)))
+    return max(1, math.floor(length * (1 + POWER_SLACK)))

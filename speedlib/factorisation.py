@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import FACTORS_CHANGE
 from speedlib.checks import Counts, Floats, check_count, check_rng, check_vector
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def factorise(
     rank: int,
     *,
     ridge: float = 0.1,
-    tolerance: float = 1e-5,
+    tolerance: float = FACTORS_CHANGE,
     max_iterations: int = 500,
     rng: np.random.Generator | int = 0,
 ) -> Factors:

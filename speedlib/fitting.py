@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._extras import needed_by
+from speedlib._tolerances import CONSTANT_TOLERANCE, MODEL_CHANGE, MOMENT_RANK_TOLERANCE
 from speedlib.bandit import quadratic_form
 from speedlib.checks import (
     Counts,
@@ -71,7 +72,7 @@ def prepare_table(
     if preprocessing == "raw":
         return X, target
     spread = X.std(axis=0)
-    constant = np.flatnonzero(spread <= 1e-12 * np.abs(X).max(axis=0))
+    constant = np.flatnonzero(spread <= CONSTANT_TOLERANCE * np.abs(X).max(axis=0))
     if constant.size:
         raise ValueError(f"X: column {constant[0]} is constant and cannot be scaled; leave it out")
     if preprocessing == "centre":
@@ -107,7 +108,7 @@ def fit_model(
     y: ArrayLike,
     *,
     variance_floor: float = 0.05,
-    tolerance: float = 1e-6,
+    tolerance: float = MODEL_CHANGE,
     max_iterations: int = 100,
 ) -> Fit:
     r"""Fit means and variances by alternating weighted least squares with a PSD regression.
@@ -193,7 +194,8 @@ def _regress(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
     n, d = X.shape
     # x^T M^- x averages d over the rows when M is their second moment.
     scale = column_scale(X)
-    inverse = np.linalg.pinv((X / scale).T @ (X / scale) / n, rcond=1e-12, hermitian=True)
+    moment = (X / scale).T @ (X / scale) / n
+    inverse = np.linalg.pinv(moment, rcond=MOMENT_RANK_TOLERANCE, hermitian=True)
     base = inverse / np.outer(scale, scale) * (floor * squares.mean() / d)
     root = np.full((1, n), 1.0 / np.sqrt(n))
     target = (squares - quadratic_form(X, base))[None, :]

@@ -7,17 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, QUADRATIC_SPAN_TOLERANCE
 from speedlib.checks import Flags, Floats, check_features, check_not_negative
 from speedlib.estimators import column_scale
 from speedlib.quadratic import quadratic_features
 
 __all__ = ["Identifiability", "identifiability", "quadratic_coordinates"]
-
-#: Singular values below this share of the largest count as zero.
-RANK_TOLERANCE = 1e-9
-
-#: A variance counts as determined if the relative part of its row outside the span is below this.
-SPAN_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +87,7 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
     basis = right[_counted(values)]
     missed = np.linalg.norm(rows - (rows @ basis.T) @ basis, axis=1)
     unknowns = x.shape[1] * (x.shape[1] + 1) // 2
-    return Identifiability(len(basis), unknowns, missed <= SPAN_TOLERANCE)
+    return Identifiability(len(basis), unknowns, missed <= QUADRATIC_SPAN_TOLERANCE)
 
 
 def quadratic_coordinates(features: Floats) -> Floats:
@@ -119,4 +114,4 @@ def _unit(rows: Floats) -> Floats:
 
 def _counted(values: Floats) -> Flags:
     """Tell which singular values do not count as zero."""
-    return np.asarray(values > RANK_TOLERANCE * values.max(initial=0.0))
+    return np.asarray(values > QUADRATIC_RANK_TOLERANCE * values.max(initial=0.0))

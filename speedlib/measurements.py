@@ -18,6 +18,7 @@ from speedlib._sheet import (
     read_sheet,
     was,
 )
+from speedlib._tolerances import CONSTANT_TOLERANCE, NOISELESS_TOLERANCE
 from speedlib.checks import SMALLEST, Flags, Floats, check_choice
 
 __all__ = ["Measurements", "read_measurements"]
@@ -26,10 +27,6 @@ __all__ = ["Measurements", "read_measurements"]
 MISSING = ("refuse", "drop")
 #: Entries that stand for nothing, in small letters.
 NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
-
-#: A target that differs from a sum of multiples of the features by this share of its spread has
-#: no noise but rounding.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +160,7 @@ def _complete(
 
 
 def _check_target(path: Path, name: str, X: Floats, y: Floats) -> None:
-    if np.ptp(y) <= 1e-12 * np.abs(y).max():
+    if np.ptp(y) <= CONSTANT_TOLERANCE * np.abs(y).max():
         raise ValueError(
             f"{path}: column {name}, the target, is constant ({y[0]:g}): there is nothing to fit"
         )
@@ -172,7 +169,7 @@ def _check_target(path: Path, name: str, X: Floats, y: Floats) -> None:
     scaled = X / np.maximum(np.abs(X).max(axis=0), SMALLEST)
     design = np.column_stack([np.ones(len(X)), scaled])
     rest = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
-    if np.std(rest) <= ROUNDING * np.std(y):
+    if np.std(rest) <= NOISELESS_TOLERANCE * np.std(y):
         raise ValueError(
             f"{path}: column {name}, the target, is a constant plus multiples of the features, up "
             "to rounding: it has no noise, and no design is better than another"
@@ -190,7 +187,7 @@ def _check_features(
             "than features are needed, and many more to fit variances"
         )
     for name, column in zip(names, X.T, strict=True):
-        if np.ptp(column) <= 1e-12 * np.abs(column).max():
+        if np.ptp(column) <= CONSTANT_TOLERANCE * np.abs(column).max():
             raise ValueError(
                 f"{path}: column {name} is constant ({column[0]:g}) and tells nothing; name it in "
                 "leave_out, and where the model needs a constant, choose intercept = true"

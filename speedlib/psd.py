@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from speedlib._tolerances import MOMENT_RANK_TOLERANCE, PSD_OPTIMALITY
 from speedlib.checks import Floats
 from speedlib.quadratic import matrix_to_svec, quadratic_features, svec_to_matrix
 
@@ -23,7 +24,7 @@ def fit_psd(
     features: Floats,
     *,
     start: Floats,
-    tolerance: float = 1e-8,
+    tolerance: float = PSD_OPTIMALITY,
     max_iterations: int = 5000,
 ) -> tuple[Floats, Floats]:
     r"""Minimise the weighted quadratic regression over positive semidefinite matrices.
@@ -113,7 +114,7 @@ def _minimise(
 def whitening(moment: Floats) -> tuple[Floats, Floats]:
     """Return the inverse square root of a second moment, and its square root."""
     values, vectors = np.linalg.eigh(moment)
-    kept = values > 1e-12 * values[..., -1:]
+    kept = values > MOMENT_RANK_TOLERANCE * values[..., -1:]
     root = np.sqrt(np.where(kept, values, 0.0))
     inverse = np.where(kept, 1.0, 0.0) / np.where(kept, root, 1.0)
     turned = np.swapaxes(vectors, -1, -2)

@@ -7,12 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import PULL_SLACK as SLACK
 from speedlib.checks import Counts, Floats, check_budgets, check_choice, check_designs
 
 __all__ = ["ROUNDINGS", "ceil_counts", "efficient_counts", "floor_counts", "round_design"]
-
-#: Slack in pulls: ``0.29 * 100`` is 28.999999999999996 in floats, and must still give 29 pulls.
-SLACK = 1e-9
 
 
 def floor_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:

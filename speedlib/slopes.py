@@ -9,14 +9,33 @@ from simulations with unlike numbers of replications.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.checks import Floats, check_finite, check_not_negative, check_sizes
+from speedlib.checks import (
+    Floats,
+    check_finite,
+    check_not_negative,
+    check_rng,
+    check_share,
+    check_sizes,
+)
 
-__all__ = ["FittedSlope", "fitted_slope", "log_slope", "slope_weights"]
+__all__ = ["FittedSlope", "Slope", "fitted_slope", "log_slope", "quantile_slope", "slope_weights"]
+
+#: Resamples behind a bootstrap interval.
+RESAMPLES = 4000
+
+
+class Slope(NamedTuple):
+    """A slope of logarithms with the ends of its interval."""
+
+    estimate: float
+    low: float
+    high: float
 
 
 class FittedSlope(NamedTuple):
@@ -115,6 +134,52 @@ def log_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> Fi
     places, points = _positive("x", x), _positive("y", y)
     relative = check_not_negative("standard_error", standard_error) / points
     return fitted_slope(np.log(places), np.log(points), relative)
+
+
+def quantile_slope(
+    x: ArrayLike,
+    samples: Sequence[ArrayLike],
+    share: float,
+    *,
+    rng: np.random.Generator | int,
+    level: float = 0.999,
+) -> Slope:
+    r"""Fit the logarithm of a quantile over :math:`\log x`.
+
+    Parameters
+    ----------
+    x : array-like, shape (k,)
+        Positive, at least two of them different: lengths of exploration, say.
+    samples : sequence of k array-likes, shape (m,) each
+        Positive: errors in independent explorations of each length, say.
+    share : float
+        Which quantile, strictly between 0 and 1.
+    rng : numpy.random.Generator or int
+        Source of the resamples.
+    level : float
+        Level of the interval.
+
+    Returns
+    -------
+    Slope
+        With a percentile interval of the bootstrap, in which each sample is resampled by itself.
+
+    Notes
+    -----
+    No resample is drawn out: its quantile is an order statistic of the sample, whose rank is
+    binomial. The cost is that of sorting the samples.
+    """
+    check_share("share", share)
+    tail, rng = (1 - check_share("level", level)) / 2, check_rng(rng)
+    ordered = [np.sort(_positive("samples", sample)) for sample in samples]
+    resampled = [
+        sample[np.minimum(rng.binomial(sample.size, share, RESAMPLES), sample.size - 1)]
+        for sample in ordered
+    ]
+    found = log_slope(x, [np.quantile(sample, share) for sample in ordered]).estimate
+    again = log_slope(x, np.column_stack(resampled)).estimate
+    low, high = np.quantile(again, [tail, 1 - tail])
+    return Slope(float(found), float(low), float(high))
 
 
 def _positive(name: str, values: ArrayLike) -> Floats:

@@ -25,11 +25,11 @@ from speedlib.quadratic import quadratic_features, svec_to_matrix
 ZERO = 1e-9
 #: An optimal design is unique if no other one spends more than this share elsewhere.
 MOVABLE = 1e-4
-#: Signs, words and pale colours of the three findings.
-SIGNS: Mapping[bool | None, tuple[str, str, str]] = {
-    True: ("✓", "holds", "#cfe8de"),
-    False: ("✗", "fails", "#f7cfae"),
-    None: ("?", "cannot be judged", "#ececec"),
+#: Signs and words of the three findings.
+SIGNS: Mapping[bool | None, tuple[str, str]] = {
+    True: ("✓", "holds"),
+    False: ("✗", "fails"),
+    None: ("?", "cannot be judged"),
 }
 #: Explorations drawn for each environment.
 EXPLORATIONS = 4

@@ -4,32 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 
 from paper.environments.assumptions import ASSUMPTIONS, SIGNS, Finding
-from speedbook.figures import GREY, INK
+from paper.plots.tables import draw_cells
+from speedbook.figures import INK, PALE
+
+#: The shade of a cell, between 0 and 1, and the colour that it stands for.
+SHADES: Mapping[bool | None, tuple[float, str]] = {
+    False: (0.0, PALE["vermilion"]),
+    None: (0.5, PALE["grey"]),
+    True: (1.0, PALE["green"]),
+}
 
 
 def plot_findings(ax: Axes, table: Mapping[str, Mapping[str, Finding]]) -> None:
     """Draw assumptions by environments: a sign in each cell, on the colour of its word.
 
-    The table holds for each environment its findings, as `examine` returns them.
+    The table holds for each environment its findings, as `examine` returns them. A line parts what
+    the paper states from what its proofs need besides.
     """
-    keys = list(ASSUMPTIONS)
-    gap = sum(ASSUMPTIONS[key].stated for key in keys)
-    places = {key: row + (0.4 if row >= gap else 0.0) for row, key in enumerate(keys)}
-    for column, findings in enumerate(table.values()):
-        for key, y in places.items():
-            sign, _, colour = SIGNS[findings[key].holds]
-            ax.add_patch(Rectangle((column - 0.47, y - 0.45), 0.94, 0.9, color=colour, lw=0))
-            _ = ax.text(column, y, sign, ha="center", va="center", color=INK, fontsize=13)
-    ax.set(xlim=(-0.5, len(table) - 0.5), ylim=(max(places.values()) + 0.5, -0.5))
-    ax.set_yticks(list(places.values()), [ASSUMPTIONS[key].label for key in keys])
-    ax.set_xticks(range(len(table)), list(table), rotation=50, ha="left", rotation_mode="anchor")
-    ax.tick_params(length=0, labeltop=True, labelbottom=False, labelcolor=INK)
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
-    handles = [Patch(color=colour, label=f"{sign} {word}") for sign, word, colour in SIGNS.values()]
+    holds = [[findings[key].holds for findings in table.values()] for key in ASSUMPTIONS]
+    shades = pd.DataFrame(
+        [[SHADES[held][0] for held in row] for row in holds],
+        index=[one.label for one in ASSUMPTIONS.values()],
+        columns=list(table),
+    )
+    signs = [[SIGNS[held][0] for held in row] for row in holds]
+    draw_cells(ax, shades, signs, [colour for _, colour in SHADES.values()])
+    ax.tick_params(labeltop=True, labelbottom=False, labelcolor=INK)
+    ax.set_xticks(ax.get_xticks(), list(table), rotation=50, ha="left", rotation_mode="anchor")
+    handles = [
+        Patch(color=SHADES[held][1], label=f"{sign} {word}") for held, (sign, word) in SIGNS.items()
+    ]
     _ = ax.figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    _ = ax.axhline(gap - 0.3, color=GREY, linewidth=0.8)
+    _ = ax.axhline(sum(one.stated for one in ASSUMPTIONS.values()), color=INK, linewidth=1.5)

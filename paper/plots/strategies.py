@@ -1,8 +1,8 @@
 """How strategies are drawn.
 
 A strategy keeps its colour, marker and line on every page, so that a reader learns them once. The
-colours are those of Okabe and Ito without the yellow, which vanishes on white; marker and line say
-the same again for readers who see no colours and for prints in grey.
+colours are the house's; marker and line say the same again for readers who see no colours and for
+prints in grey.
 """
 
 from __future__ import annotations
@@ -18,43 +18,64 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
-from speedbook.figures import GREY
+from speedbook.figures import COLOURS, GREY
 
 if TYPE_CHECKING:
     from speedlib.curves import MSECurves
 
 #: How each strategy is drawn, on every page.
 STRATEGIES: Mapping[str, Mapping[str, Any]] = {
-    "Oracle": {"color": "#000000", "marker": "o", "linestyle": (0, (5, 2)), "markerfacecolor": "w"},
-    "SPEED": {"color": "#d55e00", "marker": "o", "linestyle": "-", "linewidth": 2.6, "zorder": 4},
+    "Oracle": {
+        "color": COLOURS["black"],
+        "marker": "o",
+        "linestyle": (0, (5, 2)),
+        "markerfacecolor": "w",
+    },
+    "SPEED": {
+        "color": COLOURS["vermilion"],
+        "marker": "o",
+        "linestyle": "-",
+        "linewidth": 2.6,
+        "zorder": 4,
+    },
     "SPEED-PSD": {
-        "color": "#d55e00",
+        "color": COLOURS["vermilion"],
         "marker": "o",
         "linestyle": (0, (4, 1.5)),
         "linewidth": 2.2,
         "markerfacecolor": "w",
         "zorder": 4,
     },
-    "SPEED-uniform": {"color": "#a04700", "marker": "p", "linestyle": (0, (2, 1)), "zorder": 4},
+    "SPEED-uniform": {
+        "color": COLOURS["brown"],
+        "marker": "p",
+        "linestyle": (0, (2, 1)),
+        "zorder": 4,
+    },
     "SPEED-identifiable": {
-        "color": "#b3261e",
+        "color": COLOURS["red"],
         "marker": "h",
         "linestyle": (0, (6, 1.5, 1.5, 1.5)),
         "zorder": 4,
     },
-    "On-policy": {"color": "#0072b2", "marker": "s", "linestyle": "-"},
+    "On-policy": {"color": COLOURS["blue"], "marker": "s", "linestyle": "-"},
     "On-policy OLS": {
-        "color": "#0072b2",
+        "color": COLOURS["blue"],
         "marker": "s",
         "linestyle": (0, (4, 1.5)),
         "markerfacecolor": "w",
     },
-    "A-optimal": {"color": "#009e73", "marker": "^", "linestyle": "-."},
-    "G-optimal": {"color": "#c05a9b", "marker": "D", "linestyle": "-."},
-    "D-optimal": {"color": "#3a9bd9", "marker": "v", "linestyle": (0, (1, 1.2))},
-    "Uniform": {"color": "#7a7a7a", "marker": "X", "linestyle": (0, (1, 1.2))},
-    "Your own": {"color": "#6a3d9a", "marker": "*", "markersize": 10, "linestyle": (0, (3, 1))},
-    "Per-arm": {"color": "#b07d00", "marker": "P", "linestyle": (0, (3, 1, 1, 1))},
+    "A-optimal": {"color": COLOURS["green"], "marker": "^", "linestyle": "-."},
+    "G-optimal": {"color": COLOURS["purple"], "marker": "D", "linestyle": "-."},
+    "D-optimal": {"color": COLOURS["sky"], "marker": "v", "linestyle": (0, (1, 1.2))},
+    "Uniform": {"color": COLOURS["grey"], "marker": "X", "linestyle": (0, (1, 1.2))},
+    "Your own": {
+        "color": COLOURS["violet"],
+        "marker": "*",
+        "markersize": 10,
+        "linestyle": (0, (3, 1)),
+    },
+    "Per-arm": {"color": COLOURS["orange"], "marker": "P", "linestyle": (0, (3, 1, 1, 1))},
 }
 
 #: Writes a number of rounds below the axis.
@@ -111,7 +132,7 @@ def plot_mse(
     ax.set(xscale="log", xlabel="rounds $n$")
     ax.set_yscale(yscale)
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_title(title, color=GREY, fontweight="normal")
+    ax.set_title(title)
     ends, budgets = {}, set()
     for name, curve in curves.items():
         style = strategy_style(name)

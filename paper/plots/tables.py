@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
 from numpy.typing import ArrayLike
 
 from paper.plots.strategies import STRATEGIES, darker
-from speedbook.figures import GREY, INK
+from speedbook.figures import COLOURS, INK, REFERENCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,23 +22,48 @@ def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") 
     The shares lie between 0 and 1, such as `speedlib.comparison.by_variance` returns. The title
     says what the cells show, and the label below what the columns are.
     """
-    values = table.to_numpy(float)
-    # The square root lets small shares be seen; one colour from pale to dark reads in grey, too.
-    ax.imshow(np.sqrt(values), cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
-    for (row, column), share in np.ndenumerate(values):
-        dark = share > 0.3
-        text = f"{100 * share:.0f}" if share >= 0.005 else "·"
-        color = "white" if dark else INK
-        _ = ax.text(column, row, text, ha="center", va="center", color=color, fontsize=11)
-    ax.set_xticks(range(len(table.columns)), [str(name) for name in table.columns])
-    ax.set_yticks(range(len(table.index)), list(table.index))
+    import seaborn
+
+    percentages = [
+        [f"{100 * x:.0f}" if x >= 0.005 else "·" for x in row] for row in table.to_numpy()
+    ]
+    # From nearly white to a blue that letters still stand out from; it reads in grey, too. The
+    # square root lets small shares be seen.
+    blues = seaborn.light_palette(COLOURS["sky"], as_cmap=True)
+    draw_cells(ax, table.astype(float).apply(np.sqrt), percentages, blues)
     for label, name in zip(ax.get_yticklabels(), table.index, strict=True):
         label.set_color(darker(STRATEGIES[name]["color"]) if name in STRATEGIES else INK)
-    ax.tick_params(length=0)
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
     ax.set_xlabel(xlabel)
-    ax.set_title(title, color=GREY, fontweight="normal", loc="left")
+    ax.set_title(title)
+
+
+def draw_cells(
+    ax: Axes, shades: pd.DataFrame, words: ArrayLike, cmap: Colormap | list[str]
+) -> None:
+    """Shade the cells of a table by numbers between 0 and 1, and write a word into each.
+
+    The words have the shape of the table, which also names rows and columns. The colours go from 0
+    to 1 and must be pale: all letters are of ink. seaborn would write in white on what is darker
+    than the middle, and that is faint.
+    """
+    import seaborn
+
+    seaborn.heatmap(
+        shades,
+        vmin=0.0,
+        vmax=1.0,
+        cmap=cmap,
+        annot=words,
+        fmt="",
+        annot_kws={"color": INK},
+        linewidths=1.5,
+        linecolor="white",
+        cbar=False,
+        ax=ax,
+    )
+    ax.set(xlabel="", ylabel="")
+    ax.grid(False)
+    ax.tick_params(length=0, labelrotation=0)
 
 
 def plot_calibration(
@@ -50,16 +76,16 @@ def plot_calibration(
     """
     fitted, observed = np.asarray(fitted, dtype=float), np.asarray(observed, dtype=float)
     ends = [0.0, 1.05 * max(fitted.max(), observed.max())]
-    _ = ax.plot(ends, ends, color=GREY, linestyle=(0, (4, 3)), linewidth=1)
+    _ = ax.plot(ends, ends, linestyle=(0, (4, 3)), **REFERENCE)
     _ = ax.errorbar(
         fitted,
         observed,
         2 * np.asarray(standard_error, dtype=float),
-        color="#0072b2",
+        color=COLOURS["blue"],
         marker="o",
         linestyle="",
         elinewidth=1,
         markeredgecolor="white",
     )
     ax.set(xlim=ends, ylim=(0.0, None), xlabel="fitted variance, mean of the group")
-    ax.set_title("mean squared residual", color=GREY, fontweight="normal")
+    ax.set_title("mean squared residual")

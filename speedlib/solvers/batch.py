@@ -3,35 +3,32 @@ r"""Many PE problems at once that share features and direction and differ in the
 With :math:`w = u/\sigma`, Elfving's program reads :math:`\min \sum_a |w_a| \sigma(a)` subject to
 :math:`\sum_a w_a x(a) = c`. Its vertices do not depend on the variances, only their costs do. So a
 vertex that is optimal for typical variances is a feasible start for every problem, and optimal
-for many of them; the others walk to theirs side by side, one exchange of every problem at a time.
-The steps are those of :mod:`speedlib.solvers.simplex`, with an axis for the problems in front.
+for many of them; the others walk to theirs side by side, one pivot of every problem at a time.
+The steps are those of :mod:`speedlib.solvers._simplex`, with an axis for the problems in front.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import BATCH_GAP_TOLERANCE, PRICE_ROUNDING, PRICE_TOLERANCE, PUSHES
 from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
-from speedlib.solvers.elfving import optimal_vertex, solve
-from speedlib.solvers.frame import Frame, pushed
-from speedlib.solvers.simplex import negligible
+from speedlib.solvers._elfving_problem import Problem
+from speedlib.solvers._elfving_search import optimal_vertex, pushed
+from speedlib.solvers._simplex import negligible
+from speedlib.solvers.elfving import solve
 
 __all__ = ["BatchDesigns", "pe_designs"]
 
 #: Entries of the table of prices (problems times actions) that are held at once.
-BLOCK = 500_000
+PRICES_AT_ONCE = 500_000
 
-#: A price above one by less than this ends the walk.
-PRICE_TOLERANCE = 1e-11
-
-#: Push off degenerate vertices, relative to the coefficients.
-PUSH = 1e-7
-
-#: A problem whose relative gap or residual exceeds this is solved again on its own.
-GAP = 1e-11
+#: Most pivots per dimension; far above what is ever needed.
+MOST_PIVOTS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +73,7 @@ def pe_designs(
     Returns
     -------
     BatchDesigns
-        The optima that :func:`speedlib.solvers.elfving.elfving` finds one by one.
+        The optima that :func:`speedlib.solvers.elfving.elfving_design` finds one by one.
 
     Raises
     ------
@@ -87,8 +84,8 @@ def pe_designs(
     -----
     Every exchange costs R (A d + d^2) operations for the R problems still on their way. Each
     optimum is certified by a dual solution computed afresh; a problem that fails is handed to
-    :func:`speedlib.solvers.elfving.elfving`. Where a problem has several optimal designs, which of
-    them is returned may depend on the other problems.
+    :func:`speedlib.solvers.elfving.elfving_design`. Where a problem has several optimal designs,
+    which of them is returned may depend on the other problems.
 
     Examples
     --------
@@ -111,15 +108,23 @@ def pe_designs(
     lengths = np.zeros(v.shape[0])
     # An efficiency of 1 - t is a gap of about t / 2, since it compares squares.
     shared = _Shared(x, v, c, max(PRICE_TOLERANCE, tolerance / 2))
-    size = max(1, BLOCK // x.shape[0])
+    size = max(1, PRICES_AT_ONCE // x.shape[0])
     for start in range(0, v.shape[0], size):
         block = slice(start, start + size)
         weights[block], lengths[block], gaps[block] = shared.solve(np.sqrt(v[block]))
-    failed = np.flatnonzero(~(gaps <= max(GAP, tolerance / 2)))
+    failed = np.flatnonzero(~(gaps <= max(BATCH_GAP_TOLERANCE, tolerance / 2)))
     for problem in failed:
         single = solve(x, np.sqrt(v[problem]), c)
         weights[problem], lengths[problem], gaps[problem] = single.weights, single.norm, single.gap
     return BatchDesigns(weights, lengths**2, gaps, failed.size)
+
+
+class _Solved(NamedTuple):
+    """Designs (R, A), norms and certified gaps of a block of problems."""
+
+    weights: Floats
+    lengths: Floats
+    gaps: Floats
 
 
 class _Shared:
@@ -127,27 +132,26 @@ class _Shared:
 
     def __init__(self, x: Floats, v: Floats, c: Floats, price_tolerance: float) -> None:
         self.price_tolerance = price_tolerance
-        frame = Frame(x, c)
-        typical = np.exp(0.5 * np.log(v).mean(axis=0))
-        self.points = frame.points(x, np.ones(x.shape[0]), np.arange(x.shape[0]))
-        self.target = frame.target
-        self.start = optimal_vertex(x, typical, frame).basis
-        self.goal = pushed(frame.points(x, typical, self.start), self.target, PUSH)
+        typical = Problem(x, np.exp(0.5 * np.log(v).mean(axis=0)), c)
+        self.points = typical.frame.points(x, np.arange(x.shape[0]))
+        self.target = typical.frame.target
+        self.start = optimal_vertex(typical).basis
+        self.goal = pushed(typical.points(self.start), self.target, PUSHES[0])
 
-    def solve(self, sigma: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return designs, norms and gaps of the problems with standard deviations (R, A)."""
+    def solve(self, sigma: Floats) -> _Solved:
+        """Solve the problems with standard deviations (R, A)."""
         with np.errstate(all="ignore"):  # a problem that goes astray has a gap of nan
             return self._certified(sigma, *self._walk(sigma))
 
     def _walk(self, sigma: Floats) -> tuple[Indices, Floats]:
-        """Exchange basis actions, all problems at once, until no price exceeds one."""
+        """Pivot, all problems at once, until no price exceeds one; return bases and inverses."""
         n_problems, rank = sigma.shape[0], self.start.size
         final_basis = np.tile(self.start, (n_problems, 1))
         final_inverse = np.tile(np.linalg.inv(self.points[self.start].T), (n_problems, 1, 1))
         walkers = np.arange(n_problems)
         basis, inverse = final_basis.copy(), final_inverse.copy()
         w = inverse @ self.goal
-        for _ in range(50 * (rank + 1)):
+        for _ in range(MOST_PIVOTS * (rank + 1)):
             cost = np.take_along_axis(sigma[walkers], basis, axis=1)
             y = _times(np.copysign(cost, w), inverse)
             prices = np.abs(y @ self.points.T) / sigma[walkers]
@@ -159,10 +163,10 @@ class _Shared:
                 break
             walkers, basis, inverse, w = walkers[going], basis[going], inverse[going], w[going]
             entering, y, cost = entering[going], y[going], cost[going]
-            self._exchange(entering, y, sigma[walkers, entering], cost, basis, inverse, w)
+            self._pivot(entering, y, sigma[walkers, entering], cost, basis, inverse, w)
         return final_basis, final_inverse
 
-    def _exchange(
+    def _pivot(
         self,
         entering: Indices,
         y: Floats,
@@ -172,19 +176,19 @@ class _Shared:
         inverse: Floats,
         w: Floats,
     ) -> None:
-        """Make the long step of every problem, in place."""
+        """Bring in one action of each problem, in place; the ratio test says which one leaves."""
         every = np.arange(entering.size)
         point = self.points[entering]
         price = np.einsum("rk,rk->r", point, y)
         sign = np.copysign(1.0, price)
         change = sign[:, None] * _apply(inverse, point)
         slopes = np.copysign(change, change * w)
-        steps = np.where(slopes > 0, np.abs(w / change), np.inf)
-        order = steps.argsort(axis=1)
-        gains = np.take_along_axis(np.maximum(slopes, 0.0) * cost, order, axis=1)
-        gains = 2 * gains.cumsum(axis=1) + (entering_cost - np.abs(price))[:, None]
-        leaving = order[every, (gains >= 0).argmax(axis=1)]
-        step = steps[every, leaving]
+        ratios = np.where(slopes > 0, np.abs(w / change), np.inf)
+        order = ratios.argsort(axis=1)
+        rise = np.take_along_axis(np.maximum(slopes, 0.0) * cost, order, axis=1)
+        rise = 2 * rise.cumsum(axis=1) + (entering_cost - np.abs(price))[:, None]
+        leaving = order[every, (rise >= 0).argmax(axis=1)]
+        step = ratios[every, leaving]
         w -= step[:, None] * change
         w[every, leaving] = sign * step
         row = inverse[every, leaving] / change[every, leaving][:, None]
@@ -192,9 +196,7 @@ class _Shared:
         inverse[every, leaving] = sign[:, None] * row
         basis[every, leaving] = entering
 
-    def _certified(
-        self, sigma: Floats, basis: Indices, inverse: Floats
-    ) -> tuple[Floats, Floats, Floats]:
+    def _certified(self, sigma: Floats, basis: Indices, inverse: Floats) -> _Solved:
         """Compute coefficients and duals afresh from the bases, with certified gaps."""
         rows, cost = self.points[basis], np.take_along_axis(sigma, basis, axis=1)
         columns = rows.transpose(0, 2, 1)
@@ -213,10 +215,10 @@ class _Shared:
         # What rounding may have done to the prices and to both sides of the gap.
         terms = _apply(np.abs(rows), np.abs(y))
         errors = np.abs(y) @ np.abs(self.target) + (np.abs(w) * terms).sum(axis=1)
-        gaps += np.finfo(float).eps * (errors / lengths + (terms / cost).max(axis=1))
+        gaps += PRICE_ROUNDING * (errors / lengths + (terms / cost).max(axis=1))
         weights = np.zeros(sigma.shape)
         np.put_along_axis(weights, basis, np.abs(w) * cost / lengths[:, None], axis=1)
-        return weights, lengths, gaps
+        return _Solved(weights, lengths, gaps)
 
 
 def _apply(matrices: Floats, vectors: Floats) -> Floats:

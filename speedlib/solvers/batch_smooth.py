@@ -1,7 +1,7 @@
 r"""Many A- and D-optimal designs that share their features and differ in their variances.
 
 A strategy that commits to an A- or D-optimal design needs one for every replication.
-:mod:`speedlib.solvers.batch_newton` finds them side by side; here each is brought to few actions
+:mod:`speedlib.solvers._batch_newton` finds them side by side; here each is brought to few actions
 and certified on its own. With :math:`M = \sum_a w_a x_a x_a^\top`, points :math:`x_a` divided by
 their deviations, and the sensitivities
 
@@ -21,23 +21,25 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import (
+    BATCH_RANK_TOLERANCE,
+    COORDINATE_TOLERANCE,
+    IMAGE_ROUNDING,
+    INFORMATION_FLOOR,
+    SMOOTH_EFFICIENCY,
+    WHITENED,
+)
 from speedlib.checks import Floats, check_choice, check_features, check_share, check_variances
-from speedlib.solvers.batch_newton import Problems
+from speedlib.solvers._batch_newton import Problems
 from speedlib.solvers.exchange import solve
 
 __all__ = ["SmoothDesigns", "smooth_designs"]
 
-#: Numbers in the largest array of a block of problems.
-BLOCK = 200_000
+#: Numbers in the largest array of the problems that are solved at once.
+NUMBERS_AT_ONCE = 200_000
 
 #: Beyond this size of a Newton step, a small working set for each problem is cheaper.
 WORK = 1_000_000
-
-#: Coordinates of an action in a basis are zero below this multiple of the largest.
-INDEPENDENT = 1e-9
-
-#: Rounding error allowed for, in units of the amplification by the coordinates.
-ROUNDING = 32 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,11 @@ class SmoothDesigns:
 
 
 def smooth_designs(
-    features: ArrayLike, variances: ArrayLike, criterion: str, *, tolerance: float = 1e-6
+    features: ArrayLike,
+    variances: ArrayLike,
+    criterion: str,
+    *,
+    tolerance: float = SMOOTH_EFFICIENCY,
 ) -> SmoothDesigns:
     r"""Find A- or D-optimal designs for many vectors of variances.
 
@@ -112,7 +118,7 @@ def smooth_designs(
     frame, products = _frame(x), comb(x.shape[1] + 1, 2)
     if frame is not None and max(len(x), products) * products**2 <= WORK:
         batch = _Batch(x, frame, criterion)
-        size = max(1, BLOCK // max(len(x), products**2))
+        size = max(1, NUMBERS_AT_ONCE // max(len(x), products**2))
         for first in range(0, len(v), size):
             block = slice(first, first + size)
             weights[block], values[block], bounds[block] = batch.solve(v[block], tolerance)
@@ -129,7 +135,7 @@ def _frame(x: Floats) -> Floats | None:
     if not scale.all():
         return None
     _, values, right = np.linalg.svd(x / scale, full_matrices=False)
-    if values.size < x.shape[1] or values[-1] < 1e-8 * values[0]:
+    if values.size < x.shape[1] or values[-1] < BATCH_RANK_TOLERANCE * values[0]:
         return None
     return np.asarray((right / values[:, None]).T / scale[:, None])
 
@@ -186,8 +192,8 @@ class _Batch:
             products = self.problems.pairs[action]
             change = inverse @ products
             at_units = np.where(basis < 0, np.abs(change), 0.0)
-            unit_leaves = at_units.max(axis=1) > INDEPENDENT * np.abs(products).max()
-            least = -INDEPENDENT * np.abs(change).max(axis=1, keepdims=True)
+            unit_leaves = at_units.max(axis=1) > COORDINATE_TOLERANCE * np.abs(products).max()
+            least = -COORDINATE_TOLERANCE * np.abs(change).max(axis=1, keepdims=True)
             steps = np.where((change < least) & (basis >= 0), -shares / change, np.inf)
             leaving = np.where(unit_leaves, at_units.argmax(axis=1), steps.argmin(axis=1))
             limit = np.where(unit_leaves, 0.0, steps[every, leaving])
@@ -213,7 +219,7 @@ class _Batch:
         for _ in range(2):  # The second pass resolves what the first, on squares, could not.
             information = np.swapaxes(images, 1, 2) @ (weights[..., None] * images)
             eigenvalues, vectors = np.linalg.eigh(np.nan_to_num(information, posinf=0.0))
-            stretch = np.sqrt(np.maximum(eigenvalues, 1e-14 * eigenvalues[:, -1:]))
+            stretch = np.sqrt(np.maximum(eigenvalues, INFORMATION_FLOOR * eigenvalues[:, -1:]))
             factor = factor @ (vectors / stretch[:, None, :])
             images = rows @ factor
         d = rows.shape[2]
@@ -225,6 +231,6 @@ class _Batch:
             towards = images @ np.swapaxes(factor, 1, 2)
             largest = (towards**2).sum(axis=2).max(axis=1) / values
         terms = np.abs(rows) @ np.abs(factor)
-        lost = ROUNDING * d * np.sqrt((terms**2).sum(axis=2).max(axis=1))
-        bounds = np.where(eigenvalues[:, 0] > 0.5, 1.0 / largest - lost, 0.0)
+        lost = IMAGE_ROUNDING * d * np.sqrt((terms**2).sum(axis=2).max(axis=1))
+        bounds = np.where(eigenvalues[:, 0] > WHITENED, 1.0 / largest - lost, 0.0)
         return values, np.clip(bounds, 0.0, 1.0)

@@ -2,7 +2,7 @@ r"""A-, D- and linear-optimal designs on any number of points.
 
 The equivalence theorem says which points matter: a design is optimal if no point has a
 sensitivity above one, and the support lies where it equals one. The solver therefore keeps a
-small working set, improves its weights by Newton's method (:mod:`speedlib.solvers.interior`),
+small working set, improves its weights by Newton's method (:mod:`speedlib.solvers._interior`),
 computes the sensitivity of *all* points with one product, and exchanges: the worst violators come
 in, points that carry nothing go out. Each round ends with a certificate for the whole problem.
 
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._tolerances import SMOOTH_EFFICIENCY, VANISHING_WEIGHT
 from speedlib.checks import (
     Floats,
     Indices,
@@ -34,19 +35,17 @@ from speedlib.checks import (
     check_psd,
     check_share,
 )
-from speedlib.solvers.ellipsoid import Kernel, certified_value, kernel_of, largest_error
-from speedlib.solvers.interior import Iterate, newton_step, start
+from speedlib.solvers._ellipsoid import Kernel, certified_value, kernel_of, largest_error
+from speedlib.solvers._interior import Iterate, newton_step, start
+from speedlib.solvers._span import first_copies, spanning_set, squared_norms, whitening
 
-__all__ = ["ExchangeDesign", "exchange_design", "solve"]
-
-#: Rows that are priced at a time: a block and its product stay in the cache.
-BLOCK = 8192
+__all__ = ["ExchangeDesign", "exchange_design"]
 
 #: Newton steps spent on one working set at most, and after the last.
 STEPS, SHARPENING = 100, 4
 
-#: Weights below this multiple of the largest are taken for zero.
-VANISHING = 1e-6
+#: Share of the information in any direction that all points dropped at once may hold.
+LITTLE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,7 @@ def exchange_design(
     criterion: str,
     *,
     matrix: ArrayLike | None = None,
-    tolerance: float = 1e-6,
+    tolerance: float = SMOOTH_EFFICIENCY,
     max_rounds: int = 100,
 ) -> ExchangeDesign:
     r"""Optimal design for a smooth criterion, certified on all points.
@@ -158,7 +157,7 @@ def solve(
     criterion: str,
     matrix: Floats | None = None,
     *,
-    tolerance: float = 1e-6,
+    tolerance: float = SMOOTH_EFFICIENCY,
     max_rounds: int = 100,
 ) -> ExchangeDesign:
     """Solve the problem of `exchange_design` for checked numbers."""
@@ -166,9 +165,9 @@ def solve(
         raise ValueError("matrix: must not be zero; every design would be optimal")
     kernel = None if criterion == "D" else kernel_of(matrix, x.shape[1])
     root = None if kernel is None else kernel.root
-    frame = _whitening(x, root)
+    frame = whitening(x, root)
 
-    work = _spanning_set(x, frame, root)
+    work = spanning_set(x, frame, root)
     near = x[work] @ frame
     near_root = None if root is None else frame.T @ root
     iterate = start(near, near_root, frame, 1.0 / (near**2).sum(axis=1), 0.1)
@@ -176,7 +175,7 @@ def solve(
     for _ in range(max_rounds):
         iterate, taken = _improve(iterate, goal)
         steps += taken
-        scores = _squared_norms(x, iterate.factor) * (iterate.total / iterate.size)
+        scores = squared_norms(x, iterate.factor) * (iterate.total / iterate.size)
         gap = float(scores.max()) - 1.0
         if gap < best_gap:
             best, best_gap = (work, iterate), gap
@@ -207,17 +206,7 @@ def _violators(x: Floats, scores: Floats, work: Indices, count: int) -> Indices:
     if violators.size > count:
         worst = violators[np.argpartition(scores[violators], -count // 2)[-count // 2 :]]
         violators = np.union1d(worst, violators[:: 2 * violators.size // count])
-    return _first_copies(x, np.concatenate([work, violators]))[work.size :]
-
-
-def _first_copies(x: Floats, chosen: Indices) -> Indices:
-    """Drop points that equal an earlier one or its opposite; the first len(work) stay first."""
-    rows = x[chosen]
-    leading = rows[np.arange(chosen.size), (rows != 0).argmax(axis=1)]
-    _, first = np.unique(
-        rows * np.where(leading < 0, -1.0, 1.0)[:, None], axis=0, return_index=True
-    )
-    return chosen[np.sort(first)]
+    return first_copies(x, np.concatenate([work, violators]))[work.size :]
 
 
 def _exchange(
@@ -232,8 +221,7 @@ def _exchange(
     """Drop what carries no information and take in the violators with a little weight."""
     carried = iterate.weights * (iterate.points**2).sum(axis=1)
     promising = iterate.sensitivity * iterate.total > 1.0 - 2.0 * gap
-    # What is dropped holds less than a thousandth of the information in any direction.
-    kept = promising | (carried > 1e-3 / work.size)
+    kept = promising | (carried > LITTLE / work.size)
     share = min(0.1, gap) if incoming.size else 0.0
     weights = np.concatenate(
         [
@@ -266,7 +254,7 @@ def _certified(
     factor = iterate.factor / (largest + largest_error(x, iterate.factor))
     for _ in range(SHARPENING):
         iterate = newton_step(iterate)
-    solid = iterate.weights > VANISHING * iterate.weights.max()
+    solid = iterate.weights > VANISHING_WEIGHT * iterate.weights.max()
     pruned = np.where(solid, iterate.weights, 0.0)
     choices = []
     for weights in (_fewest(pruned, iterate.points), pruned, iterate.weights):
@@ -299,75 +287,3 @@ def _fewest(weights: Floats, points: Floats) -> Floats:
     fewest = np.zeros_like(weights)
     fewest[support] = weights[support] * multipliers
     return fewest
-
-
-def _whitening(x: Floats, root: Floats | None) -> Floats:
-    """Coordinates of the span, shape (d, r), in which the directions of the points are spread out.
-
-    Raises ValueError if the span is too small for the criterion.
-    """
-    scale = np.maximum(x.max(axis=0), -x.min(axis=0))
-    frame = np.diag(1.0 / np.where(scale > 0, scale, 1.0))
-    lengths = _squared_norms(x, frame)
-    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    for _ in range(2):  # The second pass resolves what the first, on squares, could not.
-        eigenvalues, vectors = np.linalg.eigh(_gram(x, frame, inverse))
-        floor = 1e-12 * eigenvalues[-1]
-        if floor == 0.0:
-            raise ValueError("points: all are zero")
-        frame = frame @ (vectors / np.sqrt(np.maximum(eigenvalues, floor)))
-        if eigenvalues[0] > 1e4 * floor:
-            return np.asarray(frame)
-    missing = frame[:, eigenvalues <= 0.1 * floor]
-    frame = frame[:, eigenvalues > 0.1 * floor]
-    if missing.size and (root is None or _overlap(missing, root)):
-        raise ValueError(
-            f"points (features divided by sigma): they span {frame.shape[1]} of "
-            f"{x.shape[1]} dimensions and miss some that the criterion asks for, so no design "
-            "is finite; add actions, or drop dependent features"
-        )
-    return np.asarray(frame)
-
-
-def _overlap(missing: Floats, root: Floats) -> bool:
-    """Whether K asks, beyond rounding, for directions that the points do not span."""
-    terms = np.abs(missing).T @ np.abs(root)
-    return bool(np.any(np.abs(missing.T @ root) > 1e-9 * terms.max()))
-
-
-def _spanning_set(x: Floats, frame: Floats, root: Floats | None) -> Indices:
-    """Start with the points of highest sensitivity, and others until they span everything."""
-    r = frame.shape[1]
-    lengths = _squared_norms(x, frame)
-    scores = lengths if root is None else _squared_norms(x, frame @ (frame.T @ root))
-    work = np.zeros(0, dtype=np.intp)
-    while True:
-        count = min(8 * r + 8, x.shape[0])
-        best = np.argpartition(scores, -count)[-count:]
-        work = _first_copies(x, np.union1d(work, best[lengths[best] > 0]))
-        rows = x[work] @ frame / np.sqrt(lengths[work])[:, None]
-        eigenvalues, vectors = np.linalg.eigh(rows.T @ rows)
-        # Some point has at least the share 1/r of its length in any missing directions.
-        absent = eigenvalues < 0.5 / r**2
-        if not absent.any():
-            return work
-        scores = _squared_norms(x, frame @ vectors[:, absent])
-        np.divide(scores, lengths, out=scores, where=lengths > 0)
-
-
-def _squared_norms(x: Floats, factor: Floats) -> Floats:
-    """Return |G'x|^2 of every point, block by block."""
-    norms = np.empty(x.shape[0])
-    for first in range(0, x.shape[0], BLOCK):
-        images = x[first : first + BLOCK] @ factor
-        np.einsum("ij,ij->i", images, images, out=norms[first : first + BLOCK])
-    return norms
-
-
-def _gram(x: Floats, frame: Floats, weights: Floats) -> Floats:
-    """Information matrix of the weights in the given coordinates, block by block."""
-    total = np.zeros((frame.shape[1], frame.shape[1]))
-    for first in range(0, x.shape[0], BLOCK):
-        images = x[first : first + BLOCK] @ frame
-        total += images.T @ (weights[first : first + BLOCK, None] * images)
-    return total

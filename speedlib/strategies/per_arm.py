@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from speedlib._tolerances import VANISHING_VARIANCE
 from speedlib.checks import Counts, Floats
 from speedlib.rewards import Rewards
 from speedlib.strategies.explore_commit import ExploreThenCommit
@@ -60,7 +61,7 @@ class PerArm(ExploreThenCommit):
         sample = np.where(seen, rewards.scatters / np.maximum(rewards.counts - 1, 1), 0.0)
         total = np.maximum(seen.sum(axis=-1, keepdims=True), 1)
         mean = sample.sum(axis=-1, keepdims=True) / total
-        smallest = np.where(mean > 0, self.variance_floor * mean, 1e-24)
+        smallest = np.where(mean > 0, self.variance_floor * mean, VANISHING_VARIANCE)
         return np.maximum(np.where(seen, sample, mean), smallest), None
 
     def commit_weights(self, variances: Floats, setting: Setting) -> Floats:

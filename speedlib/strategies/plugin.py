@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from speedlib._tolerances import FEATURES_RANK_TOLERANCE, PE_EFFICIENCY, SMOOTH_EFFICIENCY
 from speedlib.asymptotics import best_exploration_length, estimation_cost
 from speedlib.checks import Floats, check_choice, check_flag, check_share
 from speedlib.covariance import (
@@ -25,9 +26,6 @@ from speedlib.strategies.explore_commit import ExploreThenCommit
 from speedlib.trials import Setting, Trial
 
 __all__ = ["SPEED", "AOptimal", "DOptimal", "GOptimal", "PlugIn"]
-
-#: Singular values of the features below this share of the largest count as zero.
-SPAN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +57,7 @@ class PlugIn(ExploreThenCommit):
     covariance: str = "lstsq"
     ridge: float = 0.01
     reweighted: bool = False
-    tolerance: float = 1e-6
+    tolerance: float = SMOOTH_EFFICIENCY
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,7 +148,7 @@ class SPEED(PlugIn):
     """
 
     default_name: ClassVar[str] = "SPEED"
-    tolerance: float = 1e-9
+    tolerance: float = PE_EFFICIENCY
 
     def designs(self, variances: Floats, setting: Setting) -> Floats:
         """Return PE-optimal designs."""
@@ -169,7 +167,7 @@ class _WholeSpace(PlugIn):
     def _trial(self, setting: Setting) -> Trial:
         scaled = setting.features / column_scale(setting.features)
         values, d = np.linalg.svd(scaled, compute_uv=False), scaled.shape[1]
-        rank = int(np.sum(values > SPAN_TOLERANCE * values.max(initial=0.0)))
+        rank = int(np.sum(values > FEATURES_RANK_TOLERANCE * values.max(initial=0.0)))
         if rank < d:
             raise ValueError(
                 f"features: {self.name} needs actions that span all {d} dimensions; they span "

@@ -207,8 +207,22 @@ def test_the_picture_has_a_sign_for_every_cell():
     fig, ax = plt.subplots()
     plot_findings(ax, table)
     signs = [text.get_text() for text in ax.texts]
-    assert len(signs) == len(ax.patches) == 2 * len(ASSUMPTIONS)
+    assert len(signs) == 2 * len(ASSUMPTIONS)
     assert signs.count("?") == len(ASSUMPTIONS) + 3 and set(signs) == {"✓", "✗", "?"}
+    assert signs[1::2] == ["?"] * len(ASSUMPTIONS)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["one", "two"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        one.label for one in ASSUMPTIONS.values()
+    ]
+    (legend,) = fig.legends
+    colours = {
+        text.get_text()[0]: patch.get_facecolor()
+        for text, patch in zip(legend.get_texts(), legend.get_patches(), strict=True)
+    }
+    (cells,) = ax.collections
+    cells.update_scalarmappable()
+    assert [tuple(each) for each in cells.get_facecolor()] == [colours[sign] for sign in signs]
+    assert len({*colours.values()}) == 3
     plt.close(fig)
 
 

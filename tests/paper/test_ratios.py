@@ -88,6 +88,8 @@ def test_ratios_are_in_units_of_the_oracle_loss() -> None:
     plot_ratios(ax, found)
     drawn = ax.lines[0].get_ydata()
     assert drawn == pytest.approx(found.mse[0] / found.oracle_loss)
+    titles = [ax.get_title(loc=loc) for loc in ("left", "center", "right")]
+    assert "mean squared error / oracle loss" in titles
     plt.close(fig)
     cell = ratio_table(found).loc[1000, "On-policy"]
     mean, width = map(float, cell.split(" ± "))

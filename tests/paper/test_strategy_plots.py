@@ -62,6 +62,21 @@ def test_lines_and_letters_stand_out_from_white(name: str) -> None:
     assert contrast_on_white(plots.darker(color)) >= 4.5
 
 
+@pytest.mark.parametrize("name", figures.COLOURS)
+def test_every_colour_of_the_house_stands_out_from_white(name: str) -> None:
+    assert contrast_on_white(figures.COLOURS[name]) >= 3
+
+
+@pytest.mark.parametrize("name", figures.PALE)
+def test_letters_stand_out_from_pale_areas(name: str) -> None:
+    pale, ink = (0.05 + luminance(colour) for colour in (figures.PALE[name], figures.INK))
+    assert pale / ink >= 7
+
+
+def test_strategies_have_colours_of_the_house() -> None:
+    assert {style["color"] for style in plots.STRATEGIES.values()} <= {*figures.COLOURS.values()}
+
+
 def test_no_two_strategies_are_drawn_alike_without_their_colours() -> None:
     grey = [
         (style["marker"], style["linestyle"], style.get("markerfacecolor"))
@@ -100,6 +115,15 @@ def test_an_unknown_strategy_is_refused_with_the_names_that_exist() -> None:
         plots.strategy_style("oracle")
 
 
+@pytest.mark.parametrize(
+    "eye", [np.eye(3), PROTANOPIA, DEUTERANOPIA], ids=["all", "no red", "no green"]
+)
+def test_the_first_colours_that_a_figure_takes_keep_apart_for_every_eye(eye: np.ndarray) -> None:
+    first = [*figures.COLOURS.values()][:3]
+    for one, other in itertools.combinations(first, 2):
+        assert np.linalg.norm(lab(one, eye) - lab(other, eye)) > 25
+
+
 # Curves.
 
 
@@ -112,6 +136,12 @@ def test_plot_mse_draws_every_point_with_its_standard_error() -> None:
     bars = np.array([bar.get_segments() for bar in ax.collections])
     spans = bars[:, :, 1, 1] - bars[:, :, 0, 1]
     np.testing.assert_allclose(spans, [2 * stderr for _, _, stderr in CURVES.values()])
+
+
+def test_the_title_says_what_is_drawn_in_the_style_of_the_house() -> None:
+    ax = drawn().axes[0]
+    assert ax.get_title(loc="left") == "mean squared error"
+    assert ax.get_title(loc="center") == ax.get_title(loc="right") == ""
 
 
 def test_each_curve_is_named_once_in_the_order_of_their_ends() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +14,8 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb
+import seaborn
+from matplotlib.colors import to_hex, to_rgb
 from PIL import Image
 
 from paper.plots import plot_mse, strategy_style
@@ -53,6 +56,77 @@ def drawn(curves: Any = None) -> Any:
     fig, ax = plt.subplots()
     plot_mse(ax, CURVES if curves is None else curves)
     return fig
+
+
+# Style.
+
+
+def test_the_style_is_seaborns_but_for_what_the_house_says() -> None:
+    ground = seaborn.axes_style("ticks") | seaborn.plotting_context("paper", font_scale=1.25)
+    wanted = ground | {"font.family": "DejaVu Sans"} | figures.STYLE
+    with plt.rc_context(wanted):  # where matplotlib checks each, and writes it in its own way
+        checked = {name: plt.rcParams[name] for name in wanted}
+    assert {name: plt.rcParams[name] for name in wanted} == checked
+
+
+def test_titles_and_legends_need_no_words_of_their_own() -> None:
+    fig, ax = plt.subplots()
+    _ = ax.plot([0, 1], label="line")
+    title, legend = ax.set_title("what is drawn", loc=None), ax.legend(title="lines")
+    assert (title.get_color(), title.get_fontweight()) == (figures.GREY, "normal")
+    assert ax.get_title(loc="left") == "what is drawn"
+    assert {text.get_fontsize() for text in (*legend.get_texts(), legend.get_title())} == {10}
+    assert title.get_fontsize() == pytest.approx(12)
+    assert to_hex(fig.get_facecolor()) == to_hex(ax.get_facecolor()) == "#ffffff"
+    # Everybody has this font, so that a page looks the same everywhere.
+    assert title.get_fontname() == "DejaVu Sans"
+
+
+def test_lines_without_a_colour_take_those_of_the_house_in_order() -> None:
+    _, ax = plt.subplots()
+    lines = [ax.plot([i])[0] for i in range(len(figures.COLOURS) + 1)]
+    colours = [to_hex(line.get_color()) for line in lines]
+    assert colours == [*figures.COLOURS.values(), figures.COLOURS["blue"]]
+    assert to_hex("k") == "#000000" and to_hex("b") == "#0000ff"
+
+
+def test_no_white_edge_covers_a_thin_bar() -> None:
+    _, ax = plt.subplots()
+    (bar,) = ax.bar([0], [1e-3])
+    assert bar.get_edgecolor()[3] == 0
+
+
+def test_whoever_asks_for_a_colour_does_not_load_seaborn() -> None:
+    run = "import sys, speedbook.figures, paper.plots; print('seaborn' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"
+
+
+def test_nothing_warns() -> None:
+    """From the import on, and with the plots of seaborn that fit into axes of ours."""
+    run = """
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import pandas as pd
+from paper.plots import plot_shares
+from speedbook import figures
+figures.use_style()
+import seaborn
+table = pd.DataFrame({"way": [*"aabb"] * 3, "n": [1, 2, 4] * 4, "error": range(12)})
+for draw in (seaborn.boxplot, seaborn.violinplot, seaborn.stripplot, seaborn.pointplot):
+    draw(table, x="error", y="way", hue="way", ax=plt.figure().subplots())
+seaborn.lineplot(table, x="n", y="error", hue="way", errorbar="se", ax=plt.figure().subplots())
+seaborn.histplot(table, x="error", hue="way", ax=plt.figure().subplots())
+plot_shares(plt.figure().subplots(), pd.DataFrame([[0.2, 0.8]]), title="share, %")
+for number in plt.get_fignums():
+    plt.figure(number).canvas.draw()
+print(len(plt.get_fignums()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", run], capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("7\n", "")
 
 
 # Display.
@@ -110,19 +184,52 @@ def cloud(height: float) -> Any:
     return fig
 
 
-def heat(height: float) -> Any:
+def image(height: float) -> Any:
     fig, ax = plt.subplots()
     ax.imshow([[0.5, height]])
     return fig
 
 
+def heat_map(height: float) -> Any:
+    fig, ax = plt.subplots()
+    seaborn.heatmap([[0.5, height]], vmin=0, vmax=1, cbar=False, ax=ax)
+    return fig
+
+
+def band(height: float) -> Any:
+    fig, ax = plt.subplots()
+    ax.fill_between([0, 1], [0, 0], [0.5, height])
+    return fig
+
+
+def box(height: float) -> Any:
+    fig, ax = plt.subplots()
+    seaborn.boxplot(x=[0.0, 0.1, 0.4, height], ax=ax)
+    return fig
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("draw", [bar_chart, cloud, heat])
-def test_the_digest_sees_bars_points_and_images(draw: Any, displayed: list[Any]) -> None:
+@pytest.mark.parametrize("draw", [bar_chart, cloud, image, heat_map, band, box])
+def test_the_digest_sees_whatever_shows_numbers(draw: Any, displayed: list[Any]) -> None:
     for height in (0.2, 0.2, 0.3):
         figures.show(draw(height), "fig-test", ALT)
     one, again, other = digests(displayed)
     assert one == again != other
+
+
+def test_a_heat_map_is_read_as_its_table_and_a_hidden_cell_as_no_number() -> None:
+    table, hidden = np.array([[1, 2], [3, 4]]), np.array([[False, True], [False, False]])
+    fig, (left, right) = plt.subplots(ncols=2)
+    seaborn.heatmap(table, mask=hidden, annot=True, cbar=False, ax=left)
+    right.imshow(table)
+    found = figures.plotted_data(fig)
+    assert found.keys() == {"axes 0, 0", "axes 1, 0"}
+    np.testing.assert_array_equal(found["axes 0, 0"], [[1, np.nan], [3, 4]])
+    # Where nothing is hidden, the table has the digest that it has as an image.
+    seaborn.heatmap(table, cbar=False, ax=plt.figure().subplots())
+    assert figures.data_digest(figures.plotted_data(plt.gcf())) == figures.data_digest(
+        {"axes 0, 0": found["axes 1, 0"]}
+    )
 
 
 def test_the_digest_is_of_the_data_where_they_are_given(displayed: list[Any]) -> None:

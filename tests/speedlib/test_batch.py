@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from speedlib.designs import pe_loss
-from speedlib.solvers import batch
 from speedlib.solvers.batch import pe_designs
-from speedlib.solvers.elfving import elfving
+from speedlib.solvers.elfving import elfving_design
 
 
 def all_vertices(x, c):
@@ -72,7 +71,7 @@ def test_agrees_with_one_by_one(n_actions, d):
     v = ((x @ root) ** 2).sum(axis=2)
     for c in (rng.dirichlet(np.ones(n_actions)) @ x, x[0], x[0] + x[1]):
         designs = pe_designs(x, v, c)
-        single = [elfving(x, row, c) for row in v]
+        single = [elfving_design(x, row, c) for row in v]
         assert designs.values == pytest.approx([s.norm**2 for s in single], rel=1e-9)
         assert designs.weights == pytest.approx(np.array([s.weights for s in single]), abs=1e-9)
         assert pe_loss(designs.weights, x, v, direction=c) == pytest.approx(
@@ -80,22 +79,29 @@ def test_agrees_with_one_by_one(n_actions, d):
         )
 
 
-def test_a_problem_that_misses_its_certificate_is_solved_alone(monkeypatch):
-    rng = np.random.default_rng(0)
-    x, v, c = rng.standard_normal((8, 3)), rng.gamma(1.0, size=(5, 8)), np.ones(3)
-    together = pe_designs(x, v, c)
-    monkeypatch.setattr(batch, "GAP", -1.0)
-    alone = pe_designs(x, v, c)
-    assert (together.alone, alone.alone) == (0, 5)
-    assert together.weights == pytest.approx(alone.weights, abs=1e-12)
+def test_what_misses_its_certificate_is_solved_alone():
+    """Lengths over ten orders: the batch promises an optimum, or has it found one by one."""
+    alone = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = rng.standard_normal((12, 4)) * 10.0 ** rng.uniform(-5, 5, size=(12, 1))
+        v, c = np.exp(rng.standard_normal((20, 12))), rng.dirichlet(np.ones(12)) @ x
+        designs = pe_designs(x, v, c)
+        single = [elfving_design(x, row, c) for row in v]
+        assert designs.values == pytest.approx([s.norm**2 for s in single], rel=1e-9)
+        assert np.all((designs.gaps <= 1e-11) | (designs.gaps == [s.gap for s in single]))
+        alone += designs.alone
+    assert 0 < alone < 200
 
 
-def test_blocks_do_not_change_the_answer(monkeypatch):
+def test_the_order_of_the_problems_changes_nothing():
+    """So many that they are solved in several blocks, and in others when they are reversed."""
     rng = np.random.default_rng(1)
-    x, v, c = rng.standard_normal((8, 3)), rng.gamma(1.0, size=(50, 8)), np.ones(3)
-    whole = pe_designs(x, v, c)
-    monkeypatch.setattr(batch, "BLOCK", 24)
-    assert pe_designs(x, v, c).weights == pytest.approx(whole.weights, abs=1e-12)
+    x, v, c = rng.standard_normal((5000, 3)), rng.gamma(1.0, size=(250, 5000)), np.ones(3)
+    forward, backward = pe_designs(x, v, c), pe_designs(x, v[::-1], c)
+    assert np.abs(backward.weights[::-1] - forward.weights).max() <= 1e-12
+    assert backward.values[::-1] == pytest.approx(forward.values, rel=1e-12)
+    assert forward.gaps.max() <= 1e-11
 
 
 @settings(max_examples=30, deadline=None)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedlib.solvers import batch_smooth
-from speedlib.solvers.batch_smooth import smooth_designs
-from speedlib.solvers.exchange import exchange_design
+from speedlib.solvers import SmoothDesigns, exchange_design, smooth_designs
+
+from .ellipsoids import root_of, sensitivities, value_of
 
 both = pytest.mark.parametrize("criterion", ["A", "D"])
 
@@ -26,9 +26,7 @@ def recomputed(weights: np.ndarray, points: np.ndarray, criterion: str) -> tuple
     return float(np.trace(inverse)), 1 / largest
 
 
-def check(
-    x: np.ndarray, v: np.ndarray, criterion: str, designs: batch_smooth.SmoothDesigns
-) -> None:
+def check(x: np.ndarray, v: np.ndarray, criterion: str, designs: SmoothDesigns) -> None:
     assert np.all(designs.weights >= 0)
     assert designs.weights.sum(axis=1) == pytest.approx(np.ones(len(v)), rel=1e-12)
     for r in range(len(v)):
@@ -142,17 +140,67 @@ def test_few_actions_where_every_action_is_as_good_as_the_others(
     check(x, v, criterion, designs)
 
 
-def test_the_reduction_to_few_actions_keeps_the_information_matrix() -> None:
+@both
+def test_few_actions_however_many_copies_and_opposites_there_are(criterion: str) -> None:
+    """Points on a grid of whole numbers: the same design can be had in many ways."""
     rng = np.random.default_rng(8)
     x = rng.integers(-2, 3, size=(15, 3)).astype(float)
     x = np.vstack([x, x[:3], -x[:3], np.zeros((2, 3))])
-    u = rng.gamma(0.3, size=(50, len(x))) * (rng.random((50, len(x))) < 0.8)
-    with np.errstate(all="ignore"):
-        fewest = batch_smooth._Batch(x, np.eye(3), "D")._fewest(u)
-    assert fewest.min() >= 0
-    assert np.count_nonzero(fewest, axis=1).max() <= 6
-    before, after = (np.einsum("ra,ai,aj->rij", part, x, x) for part in (u, fewest))
-    assert after == pytest.approx(before, rel=1e-9, abs=1e-9)
+    v = rng.integers(1, 4, size=(50, len(x))).astype(float)
+    designs = smooth_designs(x, v, criterion)
+    assert designs.singles == 0
+    assert np.mean(np.count_nonzero(designs.weights, axis=1) <= 6) >= 0.9
+    check(x, v, criterion, designs)
+
+
+# --- the equivalence theorem, and Newton's method ------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize(("n_actions", "d"), [(4, 1), (5, 2), (9, 3), (30, 4)])
+def test_no_sensitivity_above_one_and_one_on_the_support(
+    criterion: str, n_actions: int, d: int
+) -> None:
+    """Kiefer's equivalence theorem, from the inverse of the information matrix."""
+    rng = np.random.default_rng([n_actions, d])
+    x, v = rng.normal(size=(n_actions, d)), np.exp(rng.normal(size=(6, n_actions)))
+    designs = smooth_designs(x, v, criterion, tolerance=1e-9)
+    for weights, variances in zip(designs.weights, v, strict=True):
+        points = x / np.sqrt(variances)[:, None]
+        root = root_of(criterion, None, d)
+        q = sensitivities(points, weights, root)
+        assert q.max() <= 1 + 1e-8
+        assert q[weights > 1e-4] == pytest.approx(1, abs=1e-4)
+
+
+@both
+@given(st.integers(0, 10_000))
+def test_no_move_towards_an_action_improves_a_design(criterion: str, seed: int) -> None:
+    """Values of mixtures of the design with each action, which the bound limits."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 4))
+    x, v = rng.normal(size=(d + 4, d)), np.exp(rng.normal(size=(2, d + 4)))
+    designs = smooth_designs(x, v, criterion, tolerance=1e-8)
+    for r in range(2):
+        points, root = x / np.sqrt(v[r])[:, None], root_of(criterion, None, d)
+        for share in (1e-3, 0.1):
+            mixed = (1 - share) * designs.weights[r] + share * np.eye(d + 4)
+            values = np.array([value_of(points, each, root) for each in mixed])
+            gain = (
+                values - designs.values[r] if criterion == "D" else 1 - values / designs.values[r]
+            )
+            assert gain.max() <= 1e-7
+
+
+@both
+def test_more_digits_need_no_other_solver(criterion: str) -> None:
+    """Newton's method doubles them at each step: the batch has steps enough for all."""
+    rng = np.random.default_rng(16)
+    x, v = rng.normal(size=(30, 4)), np.exp(rng.normal(size=(40, 30)))
+    for tolerance in (1e-3, 1e-6, 1e-11):
+        designs = smooth_designs(x, v, criterion, tolerance=tolerance)
+        assert designs.singles == 0
+        assert designs.efficiency_bounds.min() >= 1 - tolerance
 
 
 @both
@@ -207,7 +255,7 @@ def test_failure_of_linear_algebra_is_no_failure(
     def refuse(*_: object) -> None:
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr(batch_smooth.Problems, "_solution", refuse)
+    monkeypatch.setattr(np.linalg, "solve", refuse)
     designs = smooth_designs(x, v, criterion)
     assert designs.singles == 4
     check(x, v, criterion, designs)
@@ -252,12 +300,14 @@ def test_a_problem_does_not_notice_the_others(criterion: str) -> None:
 
 
 @both
-def test_blocks_cut_nothing_off(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_of_the_problems_changes_nothing(criterion: str) -> None:
+    """So many that they are solved in two blocks, and in others when they are reversed."""
     rng = np.random.default_rng(7)
-    x, v = rng.normal(size=(5, 2)), np.exp(rng.normal(size=(11, 5)))
-    whole = smooth_designs(x, v, criterion)
-    monkeypatch.setattr(batch_smooth, "BLOCK", 75)
-    assert smooth_designs(x, v, criterion).weights == pytest.approx(whole.weights, abs=1e-12)
+    x, v = rng.normal(size=(30, 7)), np.exp(rng.normal(size=(400, 30)))
+    forward, backward = smooth_designs(x, v, criterion), smooth_designs(x, v[::-1], criterion)
+    assert backward.weights[::-1] == pytest.approx(forward.weights, abs=1e-9)
+    assert backward.values[::-1] == pytest.approx(forward.values, rel=1e-9)
+    assert forward.singles == 0
 
 
 @both

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import linprog
 
-from speedlib.solvers.elfving import elfving
+from speedlib.solvers.elfving import elfving_design
 
 GAP = 1e-9
 
@@ -62,7 +62,7 @@ def whole_program(x, v, c):
 def test_one_hot_features_share_the_rounds_by_policy_times_sigma():
     rng = np.random.default_rng(3)
     policy, v = rng.dirichlet(np.ones(7)), rng.gamma(1.0, size=7)
-    solution = elfving(np.eye(7), v, policy)
+    solution = elfving_design(np.eye(7), v, policy)
     expected = policy * np.sqrt(v)
     assert np.allclose(solution.weights, expected / expected.sum(), rtol=1e-12)
     assert solution.norm == pytest.approx(expected.sum(), rel=1e-12)
@@ -70,19 +70,19 @@ def test_one_hot_features_share_the_rounds_by_policy_times_sigma():
 
 def test_one_dimension_picks_the_action_with_the_most_signal_per_noise():
     x, v = np.array([[1.0], [-3.0], [2.0]]), np.array([1.0, 4.0, 4.0])
-    solution = elfving(x, v, [2.0])
+    solution = elfving_design(x, v, [2.0])
     assert solution.support.tolist() == [1]
     assert solution.norm == pytest.approx(2.0 * 2.0 / 3.0)
 
 
 def test_one_action():
-    assert elfving([[2.0, -1.0]], [9.0], [-4.0, 2.0]).norm == pytest.approx(6.0)
+    assert elfving_design([[2.0, -1.0]], [9.0], [-4.0, 2.0]).norm == pytest.approx(6.0)
 
 
 def test_two_dimensions_by_hand():
     # The Elfving set of +-e1, +-e2, +-(1, 1) is a hexagon; the ray (2, 1) leaves it on the edge
     # from e1 to (1, 1) at (1, 1/2): norm 2, half of the rounds on each.
-    solution = elfving([[1, 0], [0, 1], [1, 1]], [1, 1, 1], [2, 1])
+    solution = elfving_design([[1, 0], [0, 1], [1, 1]], [1, 1, 1], [2, 1])
     assert solution.weights == pytest.approx([0.5, 0, 0.5])
     assert solution.norm == pytest.approx(2.0)
     assert solution.dual == pytest.approx([1.0, 0.0])
@@ -90,7 +90,7 @@ def test_two_dimensions_by_hand():
 
 def test_one_point_may_be_enough_although_its_information_matrix_is_singular():
     # x = e1, (2, 1) and c = e1: both points together give 1, so does e1 alone.
-    solution = elfving([[1, 0], [2, 1]], [1, 1], [1, 0])
+    solution = elfving_design([[1, 0], [2, 1]], [1, 1], [1, 0])
     assert solution.weights == pytest.approx([1, 0])
     assert_certified([[1, 0], [2, 1]], [1, 1], [1, 0], solution)
 
@@ -103,7 +103,7 @@ def test_polynomial_extrapolation_has_chebyshev_support(degree, outside):
     chebyshev = np.cos(np.arange(degree + 1) * np.pi / degree)
     grid = np.sort(np.concatenate([chebyshev, np.linspace(-0.99, 0.99, 100)]))
     x = np.vander(grid, degree + 1)
-    solution = elfving(x, np.ones(len(x)), outside ** np.arange(degree, -1, -1.0))
+    solution = elfving_design(x, np.ones(len(x)), outside ** np.arange(degree, -1, -1.0))
     assert grid[solution.support] == pytest.approx(np.sort(chebyshev), abs=1e-15)
     expected = np.polynomial.chebyshev.chebval(outside, np.eye(degree + 1)[degree])
     assert solution.norm == pytest.approx(abs(expected), rel=1e-10)
@@ -119,7 +119,7 @@ def test_factorial_designs_estimate_each_effect_with_value_one(factors):
     corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * factors)).reshape(factors, -1).T
     x = np.hstack([np.ones((len(corners), 1)), corners])
     for effect in np.eye(factors + 1):
-        solution = elfving(x, np.ones(len(x)), effect)
+        solution = elfving_design(x, np.ones(len(x)), effect)
         assert solution.norm == pytest.approx(1.0, rel=1e-12)
         assert_certified(x, np.ones(len(x)), effect, solution)
 
@@ -133,7 +133,7 @@ def test_trigonometric_regression_estimates_the_highest_harmonic_with_value_one(
     terms += [f(k * angles) for k in range(1, order + 1) for f in (np.cos, np.sin)]
     x = np.column_stack(terms)
     c = np.eye(2 * order + 1)[2 * order - 1]
-    solution = elfving(x, np.ones(len(x)), c)
+    solution = elfving_design(x, np.ones(len(x)), c)
     assert solution.norm == pytest.approx(1.0, rel=1e-10)
     assert np.abs(np.cos(order * angles[solution.support])) == pytest.approx(1.0)
 
@@ -150,7 +150,7 @@ def test_agrees_with_brute_force_over_supports(seed):
     c = rng.integers(-2, 3, size=len(x)) @ x
     if not c.any():
         c = x[0]
-    solution = elfving(x, v, c)
+    solution = elfving_design(x, v, c)
     assert solution.norm == pytest.approx(brute_force(x, v, c), rel=1e-9)
 
 
@@ -162,7 +162,7 @@ def test_agrees_with_the_whole_program(n_actions, d):
     x = rng.standard_normal((n_actions, d))
     v = np.exp(rng.standard_normal(n_actions))
     for c in (rng.dirichlet(np.ones(n_actions)) @ x, x[3], x[:3].sum(axis=0)):
-        assert elfving(x, v, c).norm == pytest.approx(whole_program(x, v, c), rel=1e-8)
+        assert elfving_design(x, v, c).norm == pytest.approx(whole_program(x, v, c), rel=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -176,7 +176,7 @@ def test_agrees_with_the_convex_program_over_designs(seed):
         cp.Minimize(cp.matrix_frac(c, points.T @ cp.diag(b) @ points)), [sum(b) == 1]
     )
     value = problem.solve(solver="CLARABEL")
-    assert elfving(x, v, c).norm ** 2 == pytest.approx(value, rel=1e-5)
+    assert elfving_design(x, v, c).norm ** 2 == pytest.approx(value, rel=1e-5)
 
 
 # Degenerate geometry
@@ -199,7 +199,7 @@ def degenerate_problems(draw):
 @settings(max_examples=200, deadline=None)
 @given(degenerate_problems())
 def test_degenerate_geometry_is_certified(problem):
-    assert_certified(*problem, elfving(*problem), gap=1e-12)
+    assert_certified(*problem, elfving_design(*problem), gap=1e-12)
 
 
 @pytest.mark.slow
@@ -207,19 +207,21 @@ def test_degenerate_geometry_is_certified(problem):
 @given(degenerate_problems(), st.integers(0, 2**32 - 1))
 def test_the_optimum_does_not_depend_on_coordinates_units_order_or_signs(problem, seed):
     x, v, c = problem
-    norm = elfving(x, v, c).norm
+    norm = elfving_design(x, v, c).norm
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(x))
-    assert elfving(x[order], v[order], c).norm == pytest.approx(norm, rel=1e-10)
+    assert elfving_design(x[order], v[order], c).norm == pytest.approx(norm, rel=1e-10)
     signs = rng.choice([-1.0, 1.0], size=len(x))
-    assert elfving(signs[:, None] * x, v, c).norm == pytest.approx(norm, rel=1e-10)
+    assert elfving_design(signs[:, None] * x, v, c).norm == pytest.approx(norm, rel=1e-10)
     rotation = np.linalg.qr(rng.standard_normal((x.shape[1],) * 2))[0]
-    assert elfving(x @ rotation, v, c @ rotation).norm == pytest.approx(norm, rel=1e-10)
+    assert elfving_design(x @ rotation, v, c @ rotation).norm == pytest.approx(norm, rel=1e-10)
     units = 10.0 ** rng.uniform(-6, 6, size=x.shape[1])
-    assert elfving(x * units, v, c * units).norm == pytest.approx(norm, rel=1e-10)
-    assert elfving(x, 1e12 * v, 1e-6 * c).norm == pytest.approx(norm, rel=1e-10)
+    assert elfving_design(x * units, v, c * units).norm == pytest.approx(norm, rel=1e-10)
+    assert elfving_design(x, 1e12 * v, 1e-6 * c).norm == pytest.approx(norm, rel=1e-10)
     lengths = 10.0 ** rng.uniform(-6, 6, size=len(x))
-    assert elfving(x * lengths[:, None], v * lengths**2, c).norm == pytest.approx(norm, rel=1e-9)
+    assert elfving_design(x * lengths[:, None], v * lengths**2, c).norm == pytest.approx(
+        norm, rel=1e-9
+    )
 
 
 def test_scales_over_twelve_orders_of_magnitude():
@@ -229,7 +231,7 @@ def test_scales_over_twelve_orders_of_magnitude():
         x = rng.standard_normal((40, d)) * 10.0 ** rng.uniform(-6, 6, size=d)
         v = 10.0 ** rng.uniform(-6, 6, size=40)
         c = rng.dirichlet(np.ones(40)) @ x
-        assert_certified(x, v, c, elfving(x, v, c))
+        assert_certified(x, v, c, elfving_design(x, v, c))
 
 
 def test_copies_and_opposites_in_large_numbers():
@@ -238,9 +240,9 @@ def test_copies_and_opposites_in_large_numbers():
     x = np.concatenate([few, -few] * 500)[rng.permutation(12_000)]
     v = rng.choice([1.0, 2.0], size=len(x))
     for c in (x[0], x[0] + x[5], rng.standard_normal(4)):
-        solution = elfving(x, v, c)
+        solution = elfving_design(x, v, c)
         assert_certified(x, v, c, solution)
-        assert solution.norm == pytest.approx(elfving(few, np.ones(12), c).norm, rel=1e-10)
+        assert solution.norm == pytest.approx(elfving_design(few, np.ones(12), c).norm, rel=1e-10)
 
 
 @pytest.mark.slow
@@ -266,7 +268,7 @@ def _random_gap(rng):
     v = np.exp(rng.integers(-1, 2) * rng.standard_normal(n_actions))
     policy = np.eye(n_actions)[0] if rng.integers(2) else rng.dirichlet(np.ones(n_actions))
     c = policy @ x
-    solution = elfving(x, v, c)
+    solution = elfving_design(x, v, c)
     sigma = np.sqrt(v)
     worst = np.abs(x @ solution.dual / sigma).max()
     missed = (solution.coefficients / sigma[solution.support]) @ x[solution.support] - c
@@ -284,7 +286,7 @@ def test_many_actions_are_certified_in_few_pricings(n_actions, d):
     x = rng.standard_normal((n_actions, d))
     v = ((x @ rng.standard_normal((d, d))) ** 2).sum(axis=1)
     for c in (rng.dirichlet(np.ones(n_actions)) @ x, x[1], x[1] - x[2]):
-        solution = elfving(x, v, c)
+        solution = elfving_design(x, v, c)
         assert_certified(x, v, c, solution, gap=1e-11)
         assert solution.pricings <= 12
 
@@ -293,7 +295,7 @@ def test_a_dimension_that_only_one_action_of_many_has_is_found():
     x = np.zeros((20_000, 3))
     x[:, 0] = np.linspace(1, 2, len(x))
     x[12_345, 2] = 1e-4
-    solution = elfving(x, np.ones(len(x)), [1.0, 0.0, 1e-4])
+    solution = elfving_design(x, np.ones(len(x)), [1.0, 0.0, 1e-4])
     assert_certified(x, np.ones(len(x)), [1.0, 0.0, 1e-4], solution)
     assert 12_345 in solution.support
 
@@ -303,7 +305,7 @@ def test_memory_stays_far_below_that_of_the_features():
     x, v = rng.standard_normal((200_000, 20)), np.ones(200_000)
     tracemalloc.start()
     try:
-        elfving(x, v, x[0])
+        elfving_design(x, v, x[0])
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -314,7 +316,7 @@ def test_memory_stays_far_below_that_of_the_features():
 
 
 def test_nothing_to_estimate():
-    solution = elfving([[1.0, 0.0], [0.0, 1.0]], [2.0, 1.0], [0.0, 0.0])
+    solution = elfving_design([[1.0, 0.0], [0.0, 1.0]], [2.0, 1.0], [0.0, 0.0])
     assert solution.norm == solution.gap == 0
     assert solution.weights.tolist() == [0, 1]
 
@@ -324,8 +326,8 @@ def test_any_float_type_and_memory_layout(convert):
     rng = np.random.default_rng(4)
     x = convert(rng.integers(-9, 10, size=(30, 4)).astype(float))
     c = np.asarray(x, float)[:5].sum(axis=0)
-    solution = elfving(x, np.ones(30), c)
-    expected = elfving(np.array(x, dtype=float, order="C"), np.ones(30), c)
+    solution = elfving_design(x, np.ones(30), c)
+    expected = elfving_design(np.array(x, dtype=float, order="C"), np.ones(30), c)
     assert np.array_equal(solution.weights, expected.weights)
 
 
@@ -333,7 +335,7 @@ def test_the_input_is_left_alone():
     rng = np.random.default_rng(5)
     x, v, c = rng.standard_normal((30, 4)), np.ones(30), np.ones(4)
     copies = x.copy(), v.copy(), c.copy()
-    elfving(x, v, c)
+    elfving_design(x, v, c)
     assert all(np.array_equal(a, b) for a, b in zip((x, v, c), copies, strict=True))
 
 
@@ -352,4 +354,4 @@ def test_the_input_is_left_alone():
 )
 def test_bad_input_is_named(x, v, c, text):
     with pytest.raises(ValueError, match=text):
-        elfving(x, v, c)
+        elfving_design(x, v, c)

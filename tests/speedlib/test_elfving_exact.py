@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from speedlib.solvers.elfving import elfving
+from speedlib.solvers.elfving import elfving_design
 
 GAP = 1e-9
 
@@ -45,7 +45,7 @@ def test_certificates_hold_in_exact_arithmetic(seed):
     d = 1 + seed % 4
     x, v = rng.standard_normal((20, d)), np.exp(rng.standard_normal(20))
     c = rng.dirichlet(np.ones(20)) @ x
-    solution = elfving(x, v, c)
+    solution = elfving_design(x, v, c)
     assert solution.support.size == d
     efficiency = exact_efficiency(x, v, c, solution)
     assert (1 - solution.gap) ** 2 - 1e-13 <= efficiency <= 1
@@ -64,7 +64,7 @@ def test_certificates_hold_in_exact_arithmetic_however_unlike_the_lengths():
     for seed in range(200):
         x, v, rng = long_and_short(seed, 2 + seed % 3)
         c = rng.dirichlet(np.ones(12)) @ x
-        solution = elfving(x, v, c)
+        solution = elfving_design(x, v, c)
         if solution.support.size == x.shape[1]:
             assert (1 - solution.gap) ** 2 - 1e-13 <= exact_efficiency(x, v, c, solution) <= 1, seed
             checked += 1
@@ -77,7 +77,7 @@ def test_actions_without_weight_do_not_spoil_the_certificate(seed):
     x, v, rng = long_and_short(seed, 4)
     x[0] = 1e6 * rng.standard_normal(4)
     x[1:] *= 1e-4
-    solution = elfving(x, v, x[0])
+    solution = elfving_design(x, v, x[0])
     assert solution.support.tolist() == [0]
     assert solution.gap <= GAP
 
@@ -94,7 +94,7 @@ def test_certificates_allow_for_what_the_direction_is_known_to(seed):
     x = rng.standard_normal(d) + 1e-6 * rng.standard_normal((2, d))
     v = 10.0 ** rng.uniform(-5, 5, 2)
     c = rng.dirichlet([1, 1]) @ x
-    solution = elfving(x, v, c)
+    solution = elfving_design(x, v, c)
     rows = [[Fraction(t) for t in row] for row in x]
     y = [Fraction(t) for t in solution.dual]
     prices = [abs(float(sum(a * b for a, b in zip(row, y, strict=True)))) for row in rows]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from speedlib.designs import DesignWarning, optimal_design
-from speedlib.solvers.interior import newton_step, start
+from speedlib.solvers.exchange import exchange_design
 from speedlib.solvers.multiplicative import multiplicative_design
 
-from .ellipsoids import gaussian, root_of, value_of
+from .ellipsoids import assert_certified, gaussian, kernel, root_of, value_of
 
 #: Found among random problems: here a step once led to an indefinite information matrix.
 HARD_ROWS = [
@@ -28,54 +28,38 @@ HARD_KERNEL = [
 # --- Newton's method -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rank", [0, 1, 3])
-def test_derivatives_of_the_loss(rank):
-    """Sensitivities and second derivatives against central differences."""
-    points, weights, step = gaussian(18, 7, 3), np.linspace(0.5, 2, 7), 1e-5
-    root = gaussian(19, 3, rank) if rank else None
-    iterate = start(points, root, np.eye(3), weights, 0.1)
-    for a in range(7):
-        change = step * np.eye(7)[a]
-        more, less = (
-            iterate.moved(iterate.weights + sign * change, iterate.slacks, 0.0) for sign in (1, -1)
-        )
-        slope = (more.loss - less.loss) / (2 * step)
-        assert slope == pytest.approx(-iterate.sensitivity[a], rel=1e-6)
-        curvature = (less.sensitivity - more.sensitivity) / (2 * step)
-        assert curvature == pytest.approx(iterate.hessian()[a], rel=1e-5, abs=1e-7)
+@pytest.mark.parametrize("criterion", ["A", "D", "linear"])
+@pytest.mark.parametrize(("n_points", "d"), [(400, 3), (400, 6), (2000, 8)])
+def test_ten_more_digits_cost_few_steps(criterion, n_points, d):
+    """With wrong derivatives, each digit would cost as much as those before it."""
+    points = gaussian(d, n_points, d)
+    matrix = kernel(d, d, 2) if criterion == "linear" else None
+    rough, fine = (
+        exchange_design(points, criterion, matrix=matrix, tolerance=tolerance)
+        for tolerance in (1e-2, 1e-12)
+    )
+    assert fine.efficiency_bound >= 1 - 1e-12
+    assert rough.iterations < fine.iterations <= rough.iterations + 15
 
 
-def test_the_iterate_keeps_the_identity_for_its_information_matrix():
-    points, root = gaussian(20, 12, 4), gaussian(21, 4, 2)
-    iterate = start(points, root, np.eye(4), np.ones(12), 0.1)
-    for _ in range(12):
-        iterate = newton_step(iterate)
-        assert (iterate.points.T * iterate.weights) @ iterate.points == pytest.approx(np.eye(4))
-        assert points @ iterate.frame == pytest.approx(iterate.points)
-        assert iterate.weights @ iterate.sensitivity == pytest.approx(1)
-    assert iterate.gap < 1e-6
-
-
+@pytest.mark.parametrize("criterion", ["A", "D"])
 @pytest.mark.parametrize("failures", [1, 7, 30])
-def test_steps_to_where_nothing_is_determined_are_shortened(failures, monkeypatch):
-    """Rounding may leave an information matrix indefinite: a shorter step, or none, is taken."""
-    iterate = start(gaussian(22, 9, 3), None, np.eye(3), np.ones(9), 0.1)
-    full, asked = newton_step(iterate), []
-    original = type(iterate).moved
+def test_steps_to_where_nothing_is_determined_are_shortened(criterion, failures, monkeypatch):
+    """Rounding may leave an information matrix indefinite: that costs steps, and no more."""
+    points, cholesky, asked = gaussian(22, 9, 3), np.linalg.cholesky, []
+    expected = exchange_design(points, criterion)
 
-    def moved(self, weights, *others):
-        asked.append(weights)
-        if len(asked) <= failures:
+    def refuses_at_times(matrix):
+        asked.append(matrix)
+        if 1 < len(asked) <= 1 + failures:
             raise np.linalg.LinAlgError("Matrix is not positive definite")
-        return original(self, weights, *others)
+        return cholesky(matrix)
 
-    monkeypatch.setattr(type(iterate), "moved", moved)
-    taken = newton_step(iterate)
-    if failures == 30:
-        assert taken is iterate
-    else:
-        step = (taken.weights - iterate.weights) / (full.weights - iterate.weights)
-        assert step == pytest.approx(0.4**failures)
+    monkeypatch.setattr(np.linalg, "cholesky", refuses_at_times)
+    design = exchange_design(points, criterion)
+    assert len(asked) > failures + 1
+    assert_certified(points, design, criterion)
+    assert design.value == pytest.approx(expected.value, rel=1e-6, abs=1e-6)
 
 
 def test_designs_of_rows_that_rounding_mistakes_for_dependent():

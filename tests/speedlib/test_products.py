@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from speedlib.solvers.products import accurate_product
+from speedlib.solvers._products import accurate_product
 
 
 def cancelling(seed, n_rows=6, m=9):

@@ -40,7 +40,7 @@ from speedlib.fitting import calibration, fit_model, fit_variances, prepare_tabl
 from speedlib.slopes import fitted_slope, log_slope
 from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
-from speedlib.solvers.elfving import elfving
+from speedlib.solvers.elfving import elfving_design
 from speedlib.solvers.exchange import exchange_design
 from speedlib.solvers.multiplicative import multiplicative_design
 
@@ -80,7 +80,9 @@ DOORS = {
     "design_efficiency with K": lambda features=X, variances=V, matrix=K: design_efficiency(
         B, features, variances, "linear", matrix=matrix
     ),
-    "elfving": lambda features=X, variances=V, direction=C: elfving(features, variances, direction),
+    "elfving_design": lambda features=X, variances=V, direction=C: elfving_design(
+        features, variances, direction
+    ),
     "estimate_covariance": lambda features=X: estimate_covariance(REWARDS, features),
     "estimation_cost": lambda features=X, variances=V: estimation_cost(features, variances, B, B),
     "exchange_design": lambda points=X, matrix=K: exchange_design(points, "linear", matrix=matrix),

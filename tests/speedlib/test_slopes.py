@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedlib.slopes import fitted_slope, log_slope, slope_weights
+from speedlib.slopes import fitted_slope, log_slope, quantile_slope, slope_weights
 
 
 @given(st.integers(2, 9), st.integers(0, 1000))
@@ -56,3 +56,33 @@ def test_the_standard_error_is_the_spread_of_slopes():
 def test_what_has_no_slope_is_refused(x, y, error, message):
     with pytest.raises(ValueError, match=message):
         log_slope(x, y, error)
+
+
+def test_the_slope_of_a_quantile() -> None:
+    """Of samples that are a power times one law: the power, and the interval holds it."""
+    rng = np.random.default_rng(3)
+    lengths = np.array([100, 1000, 10_000])
+    samples = [np.abs(rng.standard_normal(2000)) / np.sqrt(g) for g in lengths]
+    found = quantile_slope(lengths, samples, 0.9, rng=4)
+    direct = np.polyfit(np.log(lengths), np.log([np.quantile(s, 0.9) for s in samples]), 1)[0]
+    assert np.isclose(found.estimate, direct)
+    assert found.low < -0.5 < found.high
+    assert found == quantile_slope(lengths, [s[::-1] for s in samples], 0.9, rng=4)
+
+
+def test_the_ranks_of_resamples_are_those_of_drawing_them_out() -> None:
+    rng = np.random.default_rng(5)
+    lengths, samples = [10.0, 1000.0], [rng.gamma(2.0, 1.0, 300), rng.gamma(2.0, 0.1, 300)]
+    found = quantile_slope(lengths, samples, 0.8, rng=6, level=0.95)
+    drawn = [
+        [np.sort(rng.choice(sample, 300))[int(0.8 * 300)] for sample in samples]
+        for _ in range(4000)
+    ]
+    low, high = np.quantile(log_slope(lengths, drawn).estimate, [0.025, 0.975])
+    assert np.isclose(found.low, low, atol=0.01) and np.isclose(found.high, high, atol=0.01)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 1.5])
+def test_a_share_is_between_zero_and_one(share) -> None:
+    with pytest.raises(ValueError, match="share: must lie strictly between 0 and 1"):
+        quantile_slope([1.0, 2.0], [[1.0], [2.0]], share, rng=1)

@@ -12,32 +12,42 @@ Barrodale and Roberts, SIAM J. Numer. Anal. 10 (1973) 839-848).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from speedlib._tolerances import BASIC_PRICE_TOLERANCE, DOUBTFUL_PRICE, SOLUTION_ROUNDING
 from speedlib.checks import Floats, Indices
 
-__all__ = ["basic_coefficients", "negligible", "shortest_combination"]
+__all__ = ["Optimum", "basic_coefficients", "negligible", "shortest_combination"]
 
-#: A vertex is optimal when no price exceeds one by more than this and its rounding error.
-OPTIMAL = 1e-12
-
-#: A price that exceeds one by less than this is computed afresh before it is believed.
-DOUBTFUL = 1e-7
-
-#: Rounding error of a sum, relative to the sum of the absolute values of its terms.
-ROUNDING = 16 * float(np.finfo(float).eps)
-
-#: Pivots after which the inverse is computed afresh.
-REFRESH = 40
+#: Pivots after which the basis is factorised afresh.
+REFACTORISATION = 40
 
 #: Most pivots per point and dimension; far above what is ever needed.
 MOST_PIVOTS = 50
 
 
-def shortest_combination(
-    points: Floats, target: Floats, basis: Indices
-) -> tuple[Indices, Floats, int]:
+class Optimum(NamedTuple):
+    """The optimal basis.
+
+    Attributes
+    ----------
+    basis : ndarray of int, shape (r,)
+        Indices of the basic points.
+    dual : ndarray, shape (r,)
+        y, with all prices at most one up to rounding.
+    pivots : int
+        Number of pivots made.
+    """
+
+    basis: Indices
+    dual: Floats
+    pivots: int
+
+
+def shortest_combination(points: Floats, target: Floats, basis: Indices) -> Optimum:
     """Minimise the sum of absolute coefficients, starting from a basis.
 
     Parameters
@@ -52,12 +62,9 @@ def shortest_combination(
 
     Returns
     -------
-    basis : ndarray of int, shape (r,)
-        The optimal basis.
-    dual : ndarray, shape (r,)
-        y, with all prices at most one up to rounding.
-    pivots : int
-        Number of exchanges made, each of cost O(m r + r^2).
+    Optimum
+        Basis, dual vector and number of pivots, each of cost O(m r + r^2). Should pivots run out,
+        the last vertex is returned: whoever uses it computes a certificate of its own.
     """
     vertex = _Vertex(points, target, basis)
     fresh = True
@@ -65,15 +72,20 @@ def shortest_combination(
         prices = points @ vertex.dual
         entering = int(np.abs(prices).argmax())
         excess = abs(prices[entering]) - 1
-        if not fresh and (excess <= DOUBTFUL or vertex.pivots % REFRESH == 0):
-            vertex.refresh()
+        if not fresh and (excess <= DOUBTFUL_PRICE or vertex.pivots % REFACTORISATION == 0):
+            vertex.refactorise()
             fresh = True
-        elif excess <= OPTIMAL + ROUNDING * (np.abs(points[entering]) @ np.abs(vertex.dual)):
+        elif excess <= BASIC_PRICE_TOLERANCE + _price_rounding(points[entering], vertex.dual):
             break
         else:
-            vertex.exchange(entering, float(prices[entering]))
+            vertex.pivot(entering, float(prices[entering]))
             fresh = False
-    return vertex.basis, vertex.dual, vertex.pivots
+    return Optimum(vertex.basis, vertex.dual, vertex.pivots)
+
+
+def _price_rounding(point: Floats, dual: Floats) -> float:
+    """Return the rounding error that the price of a point may carry."""
+    return float(SOLUTION_ROUNDING * (np.abs(point) @ np.abs(dual)))
 
 
 def basic_coefficients(rows: Floats, target: Floats) -> Floats:
@@ -100,7 +112,7 @@ def negligible(u: Floats, rows: Floats, inverse: Floats) -> NDArray[np.bool_]:
     share = size / size.sum(axis=-1, keepdims=True)
     part = size * np.abs(rows).max(axis=-1)[..., None, :]
     part = np.maximum(share, part / part.sum(axis=-1, keepdims=True))
-    return np.asarray((size <= ROUNDING * error) | (part <= ROUNDING))[..., 0, :]
+    return np.asarray((size <= SOLUTION_ROUNDING * error) | (part <= SOLUTION_ROUNDING))[..., 0, :]
 
 
 class _Vertex:
@@ -109,9 +121,9 @@ class _Vertex:
     def __init__(self, points: Floats, target: Floats, basis: Indices) -> None:
         self.points, self.target, self.basis = points, target, basis.copy()
         self.pivots = 0
-        self.refresh()
+        self.refactorise()
 
-    def refresh(self) -> None:
+    def refactorise(self) -> None:
         """Compute everything afresh from the basis, with one step of iterative refinement."""
         rows = self.points[self.basis]
         self.inverse = np.linalg.inv(rows).T
@@ -121,18 +133,11 @@ class _Vertex:
         self.dual = self.signs @ self.inverse
         self.dual += (self.signs - rows @ self.dual) @ self.inverse
 
-    def exchange(self, entering: int, price: float) -> None:
-        """Bring in a point whose price exceeds one; the point that ends the long step leaves."""
+    def pivot(self, entering: int, price: float) -> None:
+        """Bring in a point whose price exceeds one; the ratio test says which point leaves."""
         sign = 1.0 if price > 0 else -1.0
         change = sign * (self.inverse @ self.points[entering])
-        slopes = self.signs * change
-        falling = np.flatnonzero(slopes > 0)
-        slopes = slopes[falling]
-        steps = np.abs(self.coefficients[falling]) / slopes
-        order = steps.argsort()
-        gain = 2 * slopes[order].cumsum() + (1 - abs(price))
-        last = int((gain >= 0).argmax())
-        passed, leaving, step = falling[order[:last]], falling[order[last]], steps[order[last]]
+        passed, leaving, step = self._ratio_test(change, abs(price))
         self.coefficients -= step * change
         self.coefficients[leaving] = sign * step
         self.signs[passed] *= -1
@@ -143,3 +148,18 @@ class _Vertex:
         self.basis[leaving] = entering
         self.dual = self.signs @ self.inverse
         self.pivots += 1
+
+    def _ratio_test(self, change: Floats, price: float) -> tuple[Indices, Indices, Floats]:
+        """Return the places that change their signs, the one that leaves, and the step to it.
+
+        A step along `change` lowers the objective by ``price - 1`` at first, and by less after
+        each coefficient that reaches zero; it ends where it would rise.
+        """
+        slopes = self.signs * change
+        falling = np.flatnonzero(slopes > 0)
+        slopes = slopes[falling]
+        ratios = np.abs(self.coefficients[falling]) / slopes
+        order = ratios.argsort()
+        rise = 2 * slopes[order].cumsum() + (1 - price)
+        last = int((rise >= 0).argmax())
+        return falling[order[:last]], falling[order[last]], ratios[order[last]]

@@ -1,6 +1,6 @@
 r"""Newton's method for many A- or D-optimal designs that share their features.
 
-The method of :mod:`speedlib.solvers.interior`, on all actions of all problems side by side. With
+The method of :mod:`speedlib.solvers._interior`, on all actions of all problems side by side. With
 :math:`M = \sum_a u_a x_a x_a^\top` and :math:`u_a = w_a / \sigma_a^2`, the sensitivities and the
 second derivatives of the loss F are
 
@@ -22,8 +22,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from speedlib._tolerances import BARRIER_ROUNDING, LEAST_GAP, NO_LENGTH
 from speedlib.checks import Flags, Floats
-from speedlib.solvers.interior import CENTRING, OFF_PATH, TO_BOUNDARY
+from speedlib.solvers._interior import (
+    CENTRING,
+    LEAST_SLACK,
+    MOST_SLACK,
+    OFF_PATH,
+    SHORTER,
+    SUFFICIENT,
+    TO_BOUNDARY,
+)
 
 __all__ = ["Problems"]
 
@@ -105,7 +114,7 @@ class Problems:
         final, going = weights.copy(), np.arange(len(weights))
         iterates = self.at(precisions, weights)
         slacks = np.maximum(1.0 - iterates.sensitivity, 0.1)
-        mu = np.clip(iterates.gap, 1e-15, 1.0) / weights.shape[1]
+        mu = np.clip(iterates.gap, LEAST_GAP, 1.0) / weights.shape[1]
         for _ in range(STEPS):
             iterates, slacks, mu = self._newton_step(iterates, slacks, mu)
             final[going] = iterates.weights
@@ -118,25 +127,25 @@ class Problems:
     def _newton_step(
         self, here: _Iterates, slacks: Floats, mu: Floats
     ) -> tuple[_Iterates, Floats, Floats]:
-        """One primal-dual step with a line search, as `interior.newton_step` makes it."""
+        """One primal-dual step with a line search, as `_interior.newton_step` makes it."""
         w = here.weights
         mu = mu * np.where(here.gap <= OFF_PATH * w.shape[1] * mu, CENTRING, 1.0)
         descent = mu[:, None] - w * (1.0 - here.sensitivity)
         relative = self._solution(here, slacks, descent)
         slope = (relative * descent).sum(axis=1)
-        length = np.minimum(1.0, TO_BOUNDARY / np.maximum(-relative.min(axis=1), 1e-300))
+        length = np.minimum(1.0, TO_BOUNDARY / np.maximum(-relative.min(axis=1), NO_LENGTH))
         step = mu[:, None] / w - slacks * (1.0 + relative)
-        reach = np.maximum((-step / slacks).max(axis=1), 1e-300)
+        reach = np.maximum((-step / slacks).max(axis=1), NO_LENGTH)
         slacks = slacks + np.minimum(1.0, TO_BOUNDARY / reach)[:, None] * step
         barrier = here.barrier(mu)
         for _ in range(REDUCTIONS):
             moved = self.at(here.precisions, w * (1.0 + length[:, None] * relative))
-            short = ~(moved.barrier(mu) <= barrier - 1e-4 * length * slope + 1e-12)
+            short = ~(moved.barrier(mu) <= barrier - SUFFICIENT * length * slope + BARRIER_ROUNDING)
             if not short.any():
                 break
-            length = np.where(short, 0.4 * length, length)
+            length = np.where(short, SHORTER * length, length)
         centre = mu[:, None] / moved.weights
-        return moved, np.clip(slacks, 0.01 * centre, 100.0 * centre), mu
+        return moved, np.clip(slacks, LEAST_SLACK * centre, MOST_SLACK * centre), mu
 
     def _solution(self, here: _Iterates, slacks: Floats, descent: Floats) -> Floats:
         """Solve (WHW + WS) r = descent for the relative step r, by way of y = N phi' U r."""

@@ -15,20 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from speedlib._tolerances import (
+    EPS,
+    FACTOR_ROUNDING,
+    PRODUCT_ROUNDING,
+    ROWS_AT_ONCE,
+    SPAN_TOLERANCE,
+)
 from speedlib.checks import Floats
 
 __all__ = ["Kernel", "certified_value", "kernel_of", "largest_error"]
-
-EPS = float(np.finfo(float).eps)
-
-#: Rounding error allowed for in a sum, relative to the sum of the absolute values of its terms.
-ROUNDING = 4 * EPS
-
-#: What the points must combine exactly is combined if it misses by less than this, relatively.
-RANGE_TOLERANCE = 1e-9
-
-#: Rows that are worked on at a time: a block and its product stay in the cache.
-BLOCK = 8192
 
 
 class Kernel(NamedTuple):
@@ -63,7 +59,7 @@ def kernel_of(matrix: Floats | None, d: int) -> Kernel:
     unit = np.where(scale > 0, scale, 1.0)
     correlations = matrix / unit[:, None] / unit
     eigenvalues, vectors = np.linalg.eigh(correlations)
-    solid = eigenvalues > 4 * d * EPS * eigenvalues[-1]
+    solid = eigenvalues > FACTOR_ROUNDING * d * eigenvalues[-1]
     eigenvalues, vectors = eigenvalues[solid], vectors[:, solid]
     missed = correlations - (vectors * eigenvalues) @ vectors.T
     noise = np.linalg.norm(missed) + d * EPS
@@ -109,17 +105,17 @@ def certified_value(
         return value, float(min(1.0, np.exp(gain / d)))
     value, error = _trace(rows, kernel)
     products = np.linalg.svd(kernel.least.T @ factor, compute_uv=False).sum()
-    lost = ROUNDING * (np.abs(kernel.least).T @ np.abs(factor)).sum()
+    lost = PRODUCT_ROUNDING * (np.abs(kernel.least).T @ np.abs(factor)).sum()
     return value, float(min(1.0, max(0.0, products - lost) ** 2 / (value + error)))
 
 
 def largest_error(x: Floats, factor: Floats) -> float:
     """Return the rounding error of any ``|G'x|``; it matters where large terms cancel."""
     largest = 0.0
-    for first in range(0, x.shape[0], BLOCK):
-        terms = np.abs(x[first : first + BLOCK]) @ np.abs(factor)
+    for first in range(0, x.shape[0], ROWS_AT_ONCE):
+        terms = np.abs(x[first : first + ROWS_AT_ONCE]) @ np.abs(factor)
         largest = max(largest, float(np.einsum("ij,ij->i", terms, terms).max()))
-    return ROUNDING * float(np.sqrt(largest))
+    return PRODUCT_ROUNDING * float(np.sqrt(largest))
 
 
 def _trace(rows: Floats, kernel: Kernel) -> tuple[float, float]:
@@ -129,7 +125,7 @@ def _trace(rows: Floats, kernel: Kernel) -> tuple[float, float]:
     if triangle.rank < kernel.root.shape[1] or triangle.missed(kernel.root, lengths, kernel.doubt):
         return np.inf, np.inf
     y = triangle.solution(lengths)
-    shift = 2.0 * ROUNDING * float((np.abs(rows @ y) * (np.abs(rows) @ np.abs(y))).sum())
+    shift = 2.0 * PRODUCT_ROUNDING * float((np.abs(rows @ y) * (np.abs(rows) @ np.abs(y))).sum())
     excess = float((triangle.lengths(np.diag(kernel.excess)) ** 2).sum())
     return float((lengths**2).sum()), shift + excess
 
@@ -140,14 +136,14 @@ def _log_determinant(rows: Floats) -> tuple[float, float]:
     if triangle.rank < d:
         return -np.inf, 0.0
     y = triangle.solution(triangle.lengths(np.eye(d)))
-    return triangle.log_determinant, 2.0 * ROUNDING * float(np.abs((rows @ y) * rows).sum())
+    return triangle.log_determinant, 2.0 * PRODUCT_ROUNDING * float(np.abs((rows @ y) * rows).sum())
 
 
 def _log_volume(factor: Floats) -> tuple[float, float]:
     """Return log |det G|, and how much smaller it may be."""
     scaled = factor / np.abs(factor).max(axis=1, keepdims=True)
     logarithm = np.linalg.slogdet(scaled)[1] + np.log(np.abs(factor).max(axis=1)).sum()
-    return float(logarithm), ROUNDING * float(
+    return float(logarithm), PRODUCT_ROUNDING * float(
         (np.abs(np.linalg.inv(scaled).T) * np.abs(scaled)).sum()
     )
 
@@ -167,7 +163,7 @@ class _Triangle:
         order = np.argsort(-sizes)
         upper, self.order = qr(scaled[order], mode="r", pivoting=True)
         diagonal = np.abs(np.diagonal(upper))
-        noise = 4 * max(rows.shape) * EPS * sizes[order][: diagonal.size]
+        noise = FACTOR_ROUNDING * max(rows.shape) * sizes[order][: diagonal.size]
         self.rank = int((np.cumsum(diagonal <= noise) == 0).sum())
         self.upper = upper[: self.rank]
 
@@ -188,7 +184,7 @@ class _Triangle:
         rest = self.upper[:, self.rank :].T
         distance = np.abs(scaled[self.rank :] - rest @ lengths)
         size = np.abs(scaled).max(axis=0) + (np.abs(rest) @ np.abs(lengths))
-        return bool(np.any(distance > (RANGE_TOLERANCE + doubt) * size))
+        return bool(np.any(distance > (SPAN_TOLERANCE + doubt) * size))
 
     def solution(self, lengths: Floats) -> Floats:
         """Solve (rows' rows) y = target."""

@@ -10,16 +10,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr
 
+from speedlib._tolerances import ACTIONS_RANK_TOLERANCE, SPAN_TOLERANCE
 from speedlib.checks import Floats, Indices
-from speedlib.solvers.simplex import basic_coefficients
 
-__all__ = ["Frame", "pushed"]
-
-#: Directions of features that add less than this, relative to their length, add no dimension.
-RANK_TOLERANCE = 1e-11
-
-#: How far the direction may lie outside the span of the features, relative to its length.
-SPAN_TOLERANCE = 1e-9
+__all__ = ["Frame"]
 
 #: About how many actions are looked at first in the search for actions that span.
 SAMPLE = 512
@@ -50,7 +44,7 @@ class Frame:
         while True:
             rows = _unit_rows(x[actions] / self.scale)
             q, r, order = qr(rows.T, mode="full", pivoting=True)
-            rank = int(np.count_nonzero(np.abs(np.diag(r)) > RANK_TOLERANCE))
+            rank = int(np.count_nonzero(np.abs(np.diag(r)) > ACTIONS_RANK_TOLERANCE))
             actions = actions[order[:rank]]
             if rank == x.shape[1] or stride == 1:
                 return np.asarray(actions)
@@ -58,14 +52,14 @@ class Frame:
             missed = np.abs(scaled @ q[:, rank:]).max(axis=1)
             length = np.sqrt(np.einsum("ad,ad->a", scaled, scaled))
             ratio = missed / np.where(length > 0, length, 1.0)
-            if ratio.max() <= RANK_TOLERANCE:
+            if ratio.max() <= ACTIONS_RANK_TOLERANCE:
                 return np.asarray(actions)
             actions = np.append(actions, ratio.argmax())
 
-    def points(self, x: Floats, sigma: Floats, actions: Indices) -> Floats:
-        """Return the actions as the simplex sees them, shape (m, r)."""
+    def points(self, x: Floats, actions: Indices) -> Floats:
+        """Return the features of the actions in these coordinates, shape (m, r)."""
         rows = x[actions] if self.kept.size == x.shape[1] else x[np.ix_(actions, self.kept)]
-        return np.asarray(rows / self.scale[self.kept] / sigma[actions, None])
+        return np.asarray(rows / self.scale[self.kept])
 
     def dual(self, y: Floats) -> Floats:
         """Return a dual vector of the simplex in the coordinates of the input."""
@@ -87,15 +81,3 @@ def _check_span(rows: Floats, c: Floats) -> None:
 def _unit_rows(rows: Floats) -> Floats:
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(length > 0, length, 1.0))
-
-
-def pushed(rows: Floats, target: Floats, push: float) -> Floats:
-    """Move the target so that every coefficient moves off zero, by unlike amounts.
-
-    The sines of whole numbers have no linear relation with whole coefficients, so that no vertex
-    is degenerate for the new target, however regular the features are.
-    """
-    u = basic_coefficients(rows, target)
-    unlike = 1.5 + np.sin(np.arange(1, u.size + 1))
-    amounts = push * np.abs(u).max() * unlike * np.where(u < 0, -1.0, 1.0)
-    return np.asarray(target + amounts @ rows)

@@ -30,6 +30,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from speedlib._tolerances import BARRIER_ROUNDING, COPIES_ROUNDING, LEAST_GAP, NO_LENGTH
 from speedlib.checks import Floats
 
 __all__ = ["Iterate", "newton_step", "start"]
@@ -42,6 +43,13 @@ OFF_PATH = 3.0
 
 #: Share of the way to the boundary that a step may go.
 TO_BOUNDARY = 0.99
+
+#: Share of the descent promised by the slope that a step must bring (Armijo), and the factor by
+#: which a step that does not is shortened.
+SUFFICIENT, SHORTER = 1e-4, 0.4
+
+#: Multiples of the central value mu / w between which a slack is kept.
+LEAST_SLACK, MOST_SLACK = 0.01, 100.0
 
 #: Newton's method starts where no sensitivity exceeds this.
 NEAR = 10.0
@@ -143,7 +151,7 @@ def start(
             break
         iterate = closer
     slacks = np.maximum(1.0 - iterate.sensitivity, least_slack)
-    return replace(iterate, slacks=slacks, mu=min(max(iterate.gap, 1e-15), 1.0) / weights.size)
+    return replace(iterate, slacks=slacks, mu=min(max(iterate.gap, LEAST_GAP), 1.0) / weights.size)
 
 
 def _moved_if_regular(
@@ -167,24 +175,24 @@ def newton_step(iterate: Iterate) -> Iterate:
     system = w[:, None] * iterate.hessian() * w
     diagonal = system.diagonal() + w * s
     # Copies of a point make the system singular but for w * s, which may vanish beside it.
-    np.fill_diagonal(system, diagonal * (1.0 + 1e-12))
+    np.fill_diagonal(system, diagonal * (1.0 + COPIES_ROUNDING))
     descent = mu - w * (1.0 - q)
     relative = cho_solve(cho_factor(system, check_finite=False), descent, check_finite=False)
     slope = float(relative @ descent)
 
-    longest = min(1.0, TO_BOUNDARY / max(float(-relative.min()), 1e-300))
+    longest = min(1.0, TO_BOUNDARY / max(float(-relative.min()), NO_LENGTH))
     barrier = iterate.loss + iterate.total - mu * float(np.log(w).sum())
     step_s = mu / w - s * (1.0 + relative)
-    length_s = min(1.0, TO_BOUNDARY / max(float((-step_s / s).max()), 1e-300))
+    length_s = min(1.0, TO_BOUNDARY / max(float((-step_s / s).max()), NO_LENGTH))
     slacks = s + length_s * step_s
     best = iterate
-    for length in longest * 0.4 ** np.arange(30):
+    for length in longest * SHORTER ** np.arange(30):
         weights = w * (1.0 + length * relative)
-        within = np.clip(slacks, 0.01 * mu / weights, 100.0 * mu / weights)
+        within = np.clip(slacks, LEAST_SLACK * mu / weights, MOST_SLACK * mu / weights)
         if (moved := _moved_if_regular(iterate, weights, within, mu)) is None:
             continue
         best = moved
         reached = moved.loss + moved.total - mu * float(np.log(weights).sum())
-        if reached <= barrier - 1e-4 * length * slope + 1e-12:
+        if reached <= barrier - SUFFICIENT * length * slope + BARRIER_ROUNDING:
             break
     return best

@@ -1,0 +1,199 @@
+"""Every numerical tolerance of the library: what it is for, its value, and why that value.
+
+Two tolerances that mean the same are one; two that differ have names of their own and say why.
+What a user may choose is an argument whose default stands here. Ranges of what is let in at all are
+with the checks, and what only decides how fast a method gets there is with the method.
+"""
+
+import sys
+
+#: Distance from 1 to the next float: twice the largest relative error of one operation.
+EPS = sys.float_info.epsilon
+
+# --- rank and span ----------------------------------------------------------------------------
+# A rank is judged by singular values relative to the largest, a span by what is left of a vector
+# relative to its length. The more the numbers have gone through, the wider the tolerance.
+
+#: Singular values of weighted rows, in the units given. Weights and units may make a direction
+#: that counts smaller by any factor, so only what is rounding for the most part is cut: 450 EPS.
+ROWS_RANK_TOLERANCE = 1e-13
+
+#: What an action, at unit length, adds to the span of others. Wider than for weighted rows: all
+#: have one length here, and a basis that adds less would leave its coefficients four digits.
+ACTIONS_RANK_TOLERANCE = 1e-11
+
+#: Singular values of the features where a strategy needs them all. Wider than for actions: whoever
+#: has features so nearly dependent is told at once, since a criterion squares them.
+FEATURES_RANK_TOLERANCE = 1e-9
+
+#: Singular values of quadratic features in whitened coordinates. Products of two features, and
+#: whitening before, carry the errors of both; no genuine one is small in these coordinates.
+QUADRATIC_RANK_TOLERANCE = 1e-9
+
+#: Singular values of features below which no batch of smooth designs is tried. It works with
+#: squares of features, so this is about the root of EPS. One by one needs no such limit.
+BATCH_RANK_TOLERANCE = 1e-8
+
+#: Eigenvalues of a second moment. They are squares of singular values: 1e-6 of the largest length.
+MOMENT_RANK_TOLERANCE = 1e-12
+
+#: Multiple of that share above which a whole spectrum is resolved for good.
+MOMENT_RESOLVED = 1e4
+
+#: Multiple of it below which a direction is none, after a second whitening.
+MOMENT_MISSING = 0.1
+
+#: Eigenvalues of the information matrix in coordinates that nearly whiten it. Less than for a
+#: moment: the second of two passes resolves what this floor hides from the first.
+INFORMATION_FLOOR = 1e-14
+
+#: After these passes all eigenvalues should be one; a design with one below this is not judged.
+WHITENED = 0.5
+
+#: Eigenvalues of normal equations, which square the condition: above this share, 12 digits of 16
+#: are left; below, the rows themselves are decomposed.
+WELL_CONDITIONED = 1e-4
+
+#: What a direction, or a column of K, may leave outside the span of the points and still count as
+#: inside: it is a sum of features, known to some 15 digits before terms cancel.
+SPAN_TOLERANCE = 1e-9
+
+#: What a quadratic feature may leave outside the span of those explored. Wider than for a
+#: direction: singular values down to QUADRATIC_RANK_TOLERANCE leave the span itself known to 2e-7.
+QUADRATIC_SPAN_TOLERANCE = 1e-6
+
+#: By how much coefficients may miss the direction that they estimate. Wider than for a span: they
+#: are solutions, with the errors of an inverse; a direction that is out of reach is missed by far.
+ESTIMABLE_TOLERANCE = 1e-6
+
+#: Coordinates of an action in a basis of others, relative to the largest: below, the basis does
+#: without it. They are products of updated inverses, so wider than what rounds once.
+COORDINATE_TOLERANCE = 1e-9
+
+#: Weights of a smooth design relative to the largest: below, the point is left out, and the
+#: certificate says whether the design is as good without it.
+VANISHING_WEIGHT = 1e-6
+
+# --- prices and certificates ------------------------------------------------------------------
+
+#: Efficiency that a design may miss: a vertex is exact up to rounding and can be asked for more...
+PE_EFFICIENCY = 1e-9
+#: ... than an iteration that has to end; this much is one round in a million.
+SMOOTH_EFFICIENCY = 1e-6
+
+#: A price above one by less than this is not worth another round: it bounds what is still to gain.
+PRICE_TOLERANCE = 1e-11
+
+#: The same inside a working set: tighter, so that what is left there never asks for a round.
+BASIC_PRICE_TOLERANCE = 1e-12
+
+#: A price that exceeds one by less is computed from a fresh inverse before it is believed: forty
+#: updates of an inverse may cost it some eight digits.
+DOUBTFUL_PRICE = 1e-7
+
+#: Pushes off degenerate vertices, relative to the coefficients, one after another: large enough to
+#: stand above rounding, or else small enough to keep the optimum.
+PUSHES = (1e-7, 1e-9, 1e-11, 1e-13)
+
+#: Share of the norm in coefficients of the wrong sign that does not matter: a tenth of what a price
+#: may exceed one by.
+SIGN_TOLERANCE = 1e-12
+
+#: Relative gap or residual above which one problem of a batch is solved again on its own: what the
+#: batch can promise where nothing is ill-conditioned.
+BATCH_GAP_TOLERANCE = 1e-11
+
+#: Relative residual of the equations up to which a certificate is believed at all.
+RESIDUAL_TOLERANCE = 1e-11
+
+#: Multiple of what coefficients may change by when a direction is moved into their span.
+DIRECTION_MARGIN = 10.0
+
+# --- rounding errors --------------------------------------------------------------------------
+# Multiples of EPS, relative to the sum of the absolute values of the terms. Certificates that rest
+# on them are tested against exact arithmetic.
+
+#: A price: those next to the highest are summed in twice the precision, so one rounding is left.
+PRICE_ROUNDING = EPS
+
+#: An entry of a direction as it was given: to the nearest float.
+ENTRY_ROUNDING = EPS / 2
+
+#: A product of matrices, entry by entry: the errors of its terms have unlike signs.
+PRODUCT_ROUNDING = 4 * EPS
+
+#: A singular value or pivot, for each dimension and relative to the largest: what a backward stable
+#: factorisation may leave of a zero.
+FACTOR_ROUNDING = 4 * EPS
+
+#: A mean over any number of actions: wider than for a product of few terms.
+MEAN_ROUNDING = 8 * EPS
+
+#: A solution by an inverse, relative to all terms that it sums: two products, one after the other.
+SOLUTION_ROUNDING = 16 * EPS
+
+#: An image in coordinates that were found in two passes, with their own errors, and then squared.
+IMAGE_ROUNDING = 32 * EPS
+
+#: Newton's system is singular where points are copies; its diagonal is raised by this share.
+COPIES_ROUNDING = 1e-12
+
+#: A barrier function near its optimum, where a step may raise it by rounding alone.
+BARRIER_ROUNDING = 1e-12
+
+#: Smallest gap that a path starts from: a few EPS, since the weight of a barrier must be positive.
+LEAST_GAP = 1e-15
+
+#: In place of a divisor that may be zero, where the quotient is cut to one anyway.
+NO_LENGTH = 1e-300
+
+# --- statistics, and what users give ----------------------------------------------------------
+
+#: Miss of a policy's sum: probabilities printed with nine digits, or summed over a million actions.
+POLICY_TOLERANCE = 1e-8
+
+#: Excess of two probabilities over one: decimal fractions as typed, so much less than above.
+PROBABILITY_TOLERANCE = 1e-12
+
+#: Skewness, or a negative eigenvalue, of a positive semidefinite matrix with a unit diagonal: such
+#: matrices come as products of d terms, or printed with ten digits.
+PSD_TOLERANCE = 1e-10
+
+#: Disagreement of variances with the matrix that they are said to come from.
+VARIANCE_AGREEMENT = 1e-9
+
+#: Spread of a column relative to its entries: below, it is a constant that has been through
+#: arithmetic.
+CONSTANT_TOLERANCE = 1e-12
+
+#: Spread of what features leave unexplained relative to the target's: below, there is no noise but
+#: rounding. Wider than for a constant, since a regression was solved in between.
+NOISELESS_TOLERANCE = 1e-9
+
+#: Slack in pulls: 0.29 * 100 is 28.999999999999996 in floats, and must still give 29 pulls. A
+#: budget of a million loses 1e-10 at most.
+PULL_SLACK = 1e-9
+
+#: Share by which a power of the budget may fall short of a whole number: relative, unlike above.
+POWER_SLACK = 1e-12
+
+#: Variance of every action where all residuals vanish, so that weights stay finite. Any positive
+#: number would do: only ratios decide.
+VANISHING_VARIANCE = 1e-24
+
+#: A second regression takes no first variance for smaller than this share of the mean square: an
+#: estimate that is small by chance must not outweigh a hundred others.
+REWEIGHTING_FLOOR = 0.01
+
+#: Optimality of a positive semidefinite regression: its error is far below that of any data.
+PSD_OPTIMALITY = 1e-8
+
+#: Change at which fits end: of the parameter where steps are many digits each...
+MODEL_CHANGE = 1e-6
+#: ... and of the objective where they are slow and the factors are not unique anyway.
+FACTORS_CHANGE = 1e-5
+
+# --- sizes of blocks of work, no tolerances ---------------------------------------------------
+
+#: Rows that are worked on at a time: a block and its product stay in the cache.
+ROWS_AT_ONCE = 8192

@@ -1,0 +1,137 @@
+r"""The certificate of a vertex of Elfving's program, from the numbers as they were given.
+
+Any y with :math:`|x(a)^\top y| \le \sigma(a)` for all actions proves :math:`\|u\|_1 \ge c^\top y`
+(weak duality). The gap that is reported compares both sides, with sums computed in twice the
+precision where they matter, and adds what the coefficients may miss of c. It does not rest on how
+the vertex was found.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from speedlib._tolerances import DIRECTION_MARGIN, ENTRY_ROUNDING, PRICE_ROUNDING, PRICE_TOLERANCE
+from speedlib.checks import Floats, Indices
+from speedlib.solvers._elfving_problem import Problem
+from speedlib.solvers._elfving_search import Vertex
+from speedlib.solvers._products import accurate_product
+
+__all__ = ["Certificate", "certify"]
+
+#: Prices this close to the highest are computed again in twice the precision, but only so many.
+CLOSE, MOST_CLOSE = 0.999, 4096
+
+#: Most steps that scale a dual until no price exceeds one.
+SCALINGS = 5
+
+#: Steps that refine the coefficients of the vertex.
+REFINEMENTS = 2
+
+
+class Certificate(NamedTuple):
+    """Both sides of the proof, the actions in rising order; see `ElfvingSolution` for each part."""
+
+    support: Indices
+    coefficients: Floats
+    dual: Floats
+    norm: float
+    lower: float
+    gap: float
+    residual: float
+
+
+def certify(problem: Problem, vertex: Vertex) -> Certificate:
+    """Compute norm, lower bound and gap of a vertex afresh."""
+    order = np.argsort(vertex.basis)
+    order = order[vertex.coefficients[order] != 0]
+    actions, u = vertex.basis[order], vertex.coefficients[order]
+    bound = _lower_bound(problem, _dual(problem, vertex.basis, vertex.signs))
+    missed = problem.missed(actions, u)
+    c, scale = problem.direction, problem.frame.scale
+    if abs(missed @ bound.dual) > PRICE_ROUNDING * bound.value or u.size < c.size:
+        u = _refined(problem, actions, u)
+        missed = problem.missed(actions, u)
+    norm = float(np.abs(u).sum())
+    if bound.value < (1 - PRICE_TOLERANCE) * norm and u.size < vertex.basis.size:
+        # Where actions without weight have very short features, a price of one makes the dual so
+        # long that rounding errors in the other prices count: price them at zero.
+        idle = _dual(problem, vertex.basis, np.sign(vertex.coefficients))
+        bound = max(bound, _lower_bound(problem, idle), key=lambda each: each.value)
+    return Certificate(
+        support=actions,
+        coefficients=u,
+        dual=bound.dual,
+        norm=norm,
+        lower=bound.value,
+        gap=abs(1 - bound.value / norm) + _doubt(problem, actions, missed, bound.dual) / norm,
+        residual=float(np.abs(missed / scale).max() / np.abs(c / scale).max()),
+    )
+
+
+class _Bound(NamedTuple):
+    """A lower bound on the norm, and the dual that proves it."""
+
+    dual: Floats
+    value: float
+
+
+def _lower_bound(problem: Problem, y: Floats) -> _Bound:
+    """Scale a dual so that no price exceeds one."""
+    prices = problem.prices(y)
+    top = prices.max()
+    close = np.flatnonzero(prices > CLOSE * top)
+    if close.size > MOST_CLOSE:
+        close = close[np.argpartition(prices[close], -MOST_CLOSE)[-MOST_CLOSE:]]
+    rows, sigma = problem.features[close], problem.sigma[close]
+    for _ in range(SCALINGS):
+        y = y / top
+        highest = float((np.abs(accurate_product(rows, y)) / sigma).max())
+        if highest <= 1 + PRICE_ROUNDING:
+            break
+        top = 2 * highest - 1  # rounding y may raise a price by as much again
+    return _Bound(y, float(accurate_product(problem.direction, y)) / highest)
+
+
+def _dual(problem: Problem, basis: Indices, signs: Floats) -> Floats:
+    """Solve ``rows @ y = signs``, each price lowered from one by the rounding error it may carry.
+
+    Otherwise the division by the largest price would charge all actions for the rounding error
+    of one, which is large where features of very different length share a basis.
+    """
+    rows = problem.points(basis)
+    y = np.linalg.solve(rows, signs)
+    error = PRICE_ROUNDING * (np.abs(rows) @ np.abs(y))
+    y = y + np.linalg.solve(rows, signs * (1 - error) - rows @ y)
+    return problem.frame.dual(np.asarray(y))
+
+
+def _refined(problem: Problem, actions: Indices, u: Floats) -> Floats:
+    """Refine coefficients until each has its own digits right."""
+    inverse, frame = _inverse(problem.points(actions)), problem.frame
+    for _ in range(REFINEMENTS):
+        u = u + (problem.missed(actions, u) / frame.scale)[frame.kept] @ inverse
+    return u
+
+
+def _doubt(problem: Problem, actions: Indices, missed: Floats, y: Floats) -> float:
+    """Return the most by which what the coefficients miss of c can change their norm.
+
+    Fewer than d actions miss what rounding made of c outside their span. Then which point of the
+    span c stands for depends on how distances are measured, and each entry of c is known to a
+    rounding error only, be it missed or not: count that much for each, and leave a margin.
+    """
+    if actions.size == y.size or not missed.any():
+        return abs(float(missed @ y))
+    scale = problem.frame.scale
+    inverse = _inverse(problem.features[actions] / scale / problem.sigma[actions, None])
+    rounding = ENTRY_ROUNDING * np.abs(problem.direction)
+    unknown = np.maximum(np.abs(missed), rounding) / scale
+    return DIRECTION_MARGIN * float((unknown @ np.abs(inverse)).sum())
+
+
+def _inverse(points: Floats) -> Floats:
+    """Pseudo-inverse of points that may differ much in length, shape (r, k)."""
+    lengths = np.linalg.norm(points, axis=1)
+    return np.asarray(np.linalg.pinv(points / lengths[:, None]) / lengths)

@@ -1,0 +1,97 @@
+"""Pictures of tables: every share in its cell, and every letter readable on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex, to_rgb
+
+from paper.plots import darker, plot_calibration, plot_shares, strategy_style
+from speedbook import figures
+
+matplotlib.use("Agg")
+
+TABLE = pd.DataFrame(
+    [[0.0, 0.004, 0.006], [0.25, 0.36, 0.39], [1.0, 0.0, 0.0]],
+    index=pd.Index(["SPEED", "On-policy", "everyone"], name="strategy"),
+    columns=pd.Index([0.5, 1.0, 2.0], name="variance"),
+)
+
+
+@pytest.fixture(autouse=True)
+def house_style() -> Any:
+    with plt.rc_context():
+        figures.use_style()
+        yield
+        plt.close("all")
+
+
+def drawn(table: pd.DataFrame, **words: str) -> Any:
+    _, ax = plt.subplots()
+    plot_shares(ax, table, **{"title": "share, %"} | words)
+    return ax
+
+
+def words(labels: Any) -> list[str]:
+    return [label.get_text() for label in labels]
+
+
+def test_every_cell_holds_its_percentage() -> None:
+    ax = drawn(TABLE)
+    assert words(ax.texts) == ["·", "·", "1", "25", "36", "39", "100", "·", "·"]
+    places = [text.get_position() for text in ax.texts]
+    assert places == [(column + 0.5, row + 0.5) for row in range(3) for column in range(3)]
+    assert ax.yaxis_inverted()  # the first row is on top
+
+
+def test_the_shade_is_the_root_of_the_share() -> None:
+    ax = drawn(TABLE)
+    (found,) = figures.plotted_data(ax.figure).values()
+    np.testing.assert_allclose(found**2, TABLE, atol=1e-15)
+    (cells,) = ax.collections
+    assert cells.get_clim() == (0, 1)
+
+
+def test_rows_and_columns_are_named_and_strategies_keep_their_colours() -> None:
+    ax = drawn(TABLE, xlabel="variance of the group")
+    assert words(ax.get_xticklabels()) == ["0.5", "1.0", "2.0"]
+    assert words(ax.get_yticklabels()) == [*TABLE.index]
+    colours = [to_hex(label.get_color()) for label in ax.get_yticklabels()]
+    assert colours[:2] == [
+        to_hex(darker(strategy_style(name)["color"])) for name in ("SPEED", "On-policy")
+    ]
+    assert colours[2] == figures.INK
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("variance of the group", "")
+    assert ax.get_title(loc="left") == "share, %"
+    assert {label.get_rotation() for label in (*ax.get_xticklabels(), *ax.get_yticklabels())} == {0}
+
+
+def luminance(colour: Any) -> float:
+    parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return float(np.dot([0.2126, 0.7152, 0.0722], parts))
+
+
+def test_a_larger_share_is_darker_and_its_letters_can_be_read() -> None:
+    ax = drawn(pd.DataFrame([np.linspace(0, 1, 101)]))
+    (cells,) = ax.collections
+    cells.update_scalarmappable()
+    light = np.array([luminance(colour) for colour in cells.get_facecolor()])
+    assert np.all(np.diff(light) < 0)
+    ink = np.array([luminance(text.get_color()) for text in ax.texts])
+    # WCAG 2 asks for 4.5.
+    assert np.min((light + 0.05) / (ink + 0.05)) >= 4.5
+
+
+def test_calibrated_variances_lie_on_the_diagonal() -> None:
+    _, ax = plt.subplots()
+    plot_calibration(ax, [1.0, 2.0], [1.0, 2.0], [0.1, 0.2])
+    diagonal, points = ax.lines[0].get_xydata(), ax.lines[1].get_xydata()
+    assert np.all(diagonal[:, 0] == diagonal[:, 1]) and diagonal[-1, 0] > 2
+    np.testing.assert_array_equal(points, [[1, 1], [2, 2]])
+    (bars,) = (each.get_segments() for each in ax.collections)
+    np.testing.assert_allclose(np.ptp(bars, axis=1)[:, 1], [0.4, 0.8])
