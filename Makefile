@@ -78,7 +78,7 @@ $(OLDEST)/ready.stamp: pyproject.toml $(READY)
 	@$(PY) -m uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
 	  --requirements pyproject.toml --extra simulation --extra tables
 	@$(PY) -m uv pip install --quiet --python $(OLDEST)/bin/python \
-	  $$(grep -oE '^(hypothesis|ipython|matplotlib|nbformat|pytest|pytest-xdist)==[^ ]+' requirements.txt)
+	  $$(grep -oE '^(hypothesis|ipython|matplotlib|nbformat|pytest|pytest-xdist|seaborn)==[^ ]+' requirements.txt)
 	@touch $@
 
 $(READY): .venv/lock.stamp speedbook/pyproject.toml

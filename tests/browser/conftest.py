@@ -19,7 +19,7 @@ CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/browser/"):
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.slow)
 

@@ -165,6 +165,7 @@ def test_plot_mse_refuses_what_it_cannot_draw(curve: Any, rule: str) -> None:
         drawn({"SPEED": curve})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budgets", "labels"),
     [

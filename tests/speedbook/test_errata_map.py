@@ -182,6 +182,7 @@ def test_a_reading_of_ours_is_not_called_printed(press, place, term):
     assert re.findall("<dt>(Printed|Ours)", found) == [term]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("counterexample", "fault"),
     [

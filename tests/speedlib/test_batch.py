@@ -62,6 +62,7 @@ def test_twelve_thousand_random_problems_agree_with_brute_force_over_all_vertice
     assert alone <= 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_actions", "d"), [(5, 2), (30, 3), (100, 5), (400, 9)])
 def test_agrees_with_one_by_one(n_actions, d):
     rng = np.random.default_rng(d)

@@ -261,6 +261,7 @@ def test_whole_number_points_are_solved_or_refused(points, criterion):
         assert_certified(points, exchange_design(points, criterion), criterion)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", [1e-3, 1e-5, 1e-7])
 @settings(max_examples=20)
 @given(st.integers(0, 10_000), st.floats(-6, 6), st.floats(-6, 6))

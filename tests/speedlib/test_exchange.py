@@ -70,6 +70,7 @@ def test_the_bound_is_honest_when_rounds_run_out():
     assert certified_efficiency(points, early, "D") == pytest.approx(early.efficiency_bound)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_no_random_design_beats_the_bound(seed):
     rng = np.random.default_rng(seed)

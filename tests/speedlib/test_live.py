@@ -126,6 +126,7 @@ STRATEGIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
 def test_a_growing_log_ends_where_the_trial_ends(
     tmp_path: Path, actions: Actions, strategy: Strategy

@@ -224,6 +224,7 @@ def scaled(value: float, *powers: tuple[float, int]) -> float:
         return np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("criterion", "target"),
     [(criterion, target) for criterion in ("PE", "linear") for target in EDGES]
