@@ -153,7 +153,7 @@ def test_one_replication_has_a_leading_axis_and_none_is_refused() -> None:
 def test_what_is_refused_is_told_by_its_argument() -> None:
     with pytest.raises(ValueError, match=r"^name: .*'random'"):
         exploration_design("random", UNIT_BALL, rng())
-    with pytest.raises(ValueError, match=r"^exploration_sampling: .*'even'"):
+    with pytest.raises(ValueError, match=r"^sampling: .*'even'"):
         exploration_counts(np.array([0.5, 0.5]), 4, rng(), "even")
     with pytest.raises(ValueError, match=r"^exploration_rounds: .* 0"):
         check_exploration_length(0)
