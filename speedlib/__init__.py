@@ -30,9 +30,16 @@ from speedlib.estimators import ValueEstimate, least_squares, policy_value
 from speedlib.identification import Identifiability, identifiability
 from speedlib.rewards import Rewards
 from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
-from speedlib.savings import estimate_saving
+from speedlib.savings import Saving, estimate_saving
 from speedlib.simulation import mse_curve
-from speedlib.slopes import Slope, fitted_slope, log_slope, quantile_slope, slope_weights
+from speedlib.slopes import (
+    FittedSlope,
+    Slope,
+    fitted_slope,
+    log_slope,
+    quantile_slope,
+    slope_weights,
+)
 from speedlib.strategies import (
     SPEED,
     AOptimal,
@@ -58,6 +65,7 @@ __all__ = [
     "Design",
     "DesignWarning",
     "Environment",
+    "FittedSlope",
     "FixedDesign",
     "GOptimal",
     "Identifiability",
@@ -68,6 +76,7 @@ __all__ = [
     "PerArm",
     "PlugIn",
     "Rewards",
+    "Saving",
     "Slope",
     "Strategy",
     "Trial",

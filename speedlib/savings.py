@@ -18,6 +18,7 @@ from speedlib.criteria import pe_loss
 from speedlib.estimators import conditional_variance, fit_parameter
 from speedlib.rewards import Rewards
 from speedlib.strategies.explore_commit import ExploreThenCommitTrial
+from speedlib.strategies.plugin import PlugIn
 from speedlib.trials import Setting, commit
 
 __all__ = ["ON_POLICY", "Saving", "estimate_saving"]
@@ -59,7 +60,7 @@ def estimate_saving(
     Parameters
     ----------
     trial : ExploreThenCommitTrial
-        The experiment: a single live trial, after exploration.
+        The experiment: a single live trial of a plug-in strategy, such as SPEED, after exploration.
     rewards : Rewards
         The rewards of the last pulls, shape (A,).
     seed : int
@@ -77,22 +78,33 @@ def estimate_saving(
     ------
     RuntimeError
         If exploration is still to be told.
+    TypeError
+        If the trial is of another strategy: only plug-in strategies rest on the model from which
+        the experiment is simulated again.
     ValueError
-        If an argument breaks its rule, or the trial is a batch.
+        If an argument breaks its rule, the trial is a batch, or the rewards are not those of its
+        last pulls.
 
     Notes
     -----
     The interval comes from a parametric bootstrap: the whole experiment, exploration included, is
     simulated again in the bandit that was fitted, with Gaussian noise. There the true ratio of
     errors is known, and the quantiles of the logarithm of estimated over true ratio are taken off
-    the estimate's. It supposes that the fitted bandit is close to the true one.
+    the estimate's. It supposes that the fitted bandit is close to the true one: where the variances
+    are known roughly only, as after a short exploration in many dimensions, the interval holds the
+    true number less often than its level says, and `Saving.rounds`, which is not corrected, is too
+    large as a rule. In random bandits of 12 actions in 4 dimensions and 10,000 rounds, intervals of
+    95 % were seen to hold it in about 80 to 85 % of the experiments.
     """
+    if not isinstance(trial, ExploreThenCommitTrial) or not isinstance(trial.strategy, PlugIn):
+        name = getattr(trial, "name", type(trial).__name__)
+        raise TypeError(f"trial: must be one of a plug-in strategy, such as SPEED; got {name}")
     check_count("repetitions", repetitions, 2)
     tail = (1 - check_share("level", level)) / 2
     setting = trial.setting
     if setting.replications is not None:
         raise ValueError(f"trial: must be a single one; got {setting.replications} replications")
-    _ = trial.commitment  # says so if there is none yet
+    trial.estimate(rewards)  # refuses what is too early, and rewards of other pulls
     assert trial.variances is not None
     theta = _fitted(trial, rewards)
     means, variances = theta @ setting.features.T, trial.variances

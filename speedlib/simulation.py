@@ -94,6 +94,10 @@ def mse_curve(
     -------
     MSECurves
 
+    See Also
+    --------
+    speedlib.curves.MSECurves.slope : The rate of the regret, with an interval.
+
     Raises
     ------
     ValueError
@@ -124,7 +128,10 @@ def mse_curve(
     budgets = np.array([check_rounds(n) for n in np.asarray(rounds).ravel().tolist()])
     names = tuple(strategy.name for strategy in strategies)
     if not names or len(set(names)) != len(names):
-        raise ValueError(f"strategies: need at least one, with distinct names; got {names}")
+        raise ValueError(
+            "strategies: need at least one, with distinct names (give variants a label); "
+            f"got {names}"
+        )
     if budgets.size == 0:
         raise ValueError("rounds: need at least one number of rounds")
 

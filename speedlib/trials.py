@@ -221,7 +221,16 @@ def commit(trial: Trial, pull: Pull) -> Commitment:
     Returns
     -------
     Commitment
+
+    Raises
+    ------
+    TypeError
+        If it is no trial, or `pull` returns no rewards.
+    ValueError
+        If `pull` returns rewards of other pulls.
     """
+    if not isinstance(trial, Trial):
+        raise TypeError(f"trial: pass what strategy.begin(...) returns; got {trial!r}")
     counts = trial.first_counts()
     while not trial.committed:
         counts = trial.next_counts(pull(counts))
@@ -321,7 +330,9 @@ class Strategy(ABC):
         known = None
         if self.knows_variances:
             if variances is None:
-                raise ValueError(f"variances: {self.name} needs the true variances; got None")
+                free = ' (estimator="feasible" or "ols" needs none)'
+                hint = free if hasattr(self, "estimator") else ""
+                raise ValueError(f"variances: {self.name} needs the true variances; got None{hint}")
             known = frozen(check_variances(variances, len(features)))
         setting = Setting(
             features=frozen(features),

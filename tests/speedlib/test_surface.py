@@ -20,8 +20,9 @@ ROOT = Path(__file__).parents[2]
 SURFACE = {
     "speedlib": """
         AOptimal Commitment CovarianceEstimate DOptimal Design DesignWarning Environment
-        FixedDesign GOptimal Identifiability LinearBandit MSECurves OnPolicy Oracle PerArm PlugIn
-        Rewards SPEED Slope Strategy Trial Uniform ValueEstimate best_exploration_length
+        FittedSlope FixedDesign GOptimal Identifiability LinearBandit MSECurves OnPolicy Oracle
+        PerArm PlugIn
+        Rewards SPEED Saving Slope Strategy Trial Uniform ValueEstimate best_exploration_length
         ceil_counts commit design_efficiency efficient_counts estimate_covariance estimate_saving
         estimation_cost fit_environment fitted_slope floor_counts high_dimensional_ball
         identifiability information_matrix least_squares log_slope motivating_example mse_curve
