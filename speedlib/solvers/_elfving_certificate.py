@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from speedlib._tolerances import DIRECTION_MARGIN, ENTRY_ROUNDING, PRICE_ROUNDING, PRICE_TOLERANCE
+from speedlib._tolerances import (
+    DIRECTION_MARGIN,
+    ENTRY_ROUNDING,
+    INVERSE_CUT,
+    PRICE_ROUNDING,
+    PRICE_TOLERANCE,
+)
 from speedlib.checks import Floats, Indices
 from speedlib.solvers._elfving_problem import Problem
 from speedlib.solvers._elfving_search import Vertex
@@ -134,4 +140,4 @@ def _doubt(problem: Problem, actions: Indices, missed: Floats, y: Floats) -> flo
 def _inverse(points: Floats) -> Floats:
     """Pseudo-inverse of points that may differ much in length, shape (r, k)."""
     lengths = np.linalg.norm(points, axis=1)
-    return np.asarray(np.linalg.pinv(points / lengths[:, None]) / lengths)
+    return np.asarray(np.linalg.pinv(points / lengths[:, None], rcond=INVERSE_CUT) / lengths)

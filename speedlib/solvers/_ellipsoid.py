@@ -1,11 +1,12 @@
-r"""Certificates of A-, D- and linear designs that allow for every rounding error.
+r"""Certificates of A-, D- and linear designs that allow for rounding errors.
 
 A design is as good as its value; an ellipsoid :math:`\{x : |G^\top x| \le 1\}` that holds every
 point says how good a design can be (see :mod:`speedlib.solvers.exchange`). Both are known up to
 rounding only: the products :math:`G^\top x` and :math:`B^\top G`, the value, and the matrix K
 itself, whose eigenvalues are uncertain by the rounding of its entries. An efficiency bound here
-takes the worse end of each. It holds for the points as they are stored and for every K that rounds
-to the one given, as long as the range of the information matrix holds the range of K.
+takes the worse end of each: the worst case of sums of up to 8 terms, and of longer ones what errors
+of unlike signs come to. It holds for the points as they are stored and for every K that rounds to
+the one given, as long as the range of the information matrix holds the range of K.
 """
 
 from __future__ import annotations

@@ -111,7 +111,8 @@ def pe_designs(
     size = max(1, PRICES_AT_ONCE // x.shape[0])
     for start in range(0, v.shape[0], size):
         block = slice(start, start + size)
-        weights[block], lengths[block], gaps[block] = shared.solve(np.sqrt(v[block]))
+        solved = shared.solve(np.sqrt(v[block]))
+        weights[block], lengths[block], gaps[block] = solved.weights, solved.lengths, solved.gaps
     failed = np.flatnonzero(~(gaps <= max(BATCH_GAP_TOLERANCE, tolerance / 2)))
     for problem in failed:
         single = solve(x, np.sqrt(v[problem]), c)
@@ -120,11 +121,12 @@ def pe_designs(
 
 
 class _Solved(NamedTuple):
-    """Designs (R, A), norms and certified gaps of a block of problems."""
+    """Designs (R, A), norms, certified gaps and the duals (R, r) that prove them, of a block."""
 
     weights: Floats
     lengths: Floats
     gaps: Floats
+    duals: Floats
 
 
 class _Shared:
@@ -218,7 +220,7 @@ class _Shared:
         gaps += PRICE_ROUNDING * (errors / lengths + (terms / cost).max(axis=1))
         weights = np.zeros(sigma.shape)
         np.put_along_axis(weights, basis, np.abs(w) * cost / lengths[:, None], axis=1)
-        return _Solved(weights, lengths, gaps)
+        return _Solved(weights, lengths, gaps, y)
 
 
 def _apply(matrices: Floats, vectors: Floats) -> Floats:
