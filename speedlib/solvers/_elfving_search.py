@@ -56,7 +56,7 @@ def optimal_vertex(problem: Problem) -> Vertex:
     unlike amounts, and keeps the vertex if it is optimal for c too: if each coefficient that is not
     zero has the sign that the dual gives it. Otherwise the next stage moves the target less.
     """
-    target, basis, pricings, pivots = problem.frame.target, problem.frame.actions, 0, 0
+    target, basis, pricings, pivots = problem.frame.target, problem.frame.basis, 0, 0
     for stride, push in _stages(problem.n_actions):
         goal = pushed(problem.points(basis), target, push)
         found = _generate_columns(problem, goal, basis, stride)

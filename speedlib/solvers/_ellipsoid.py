@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from speedlib._rows import blocks
 from speedlib._tolerances import (
     EPS,
     FACTOR_ROUNDING,
     PRODUCT_ROUNDING,
-    ROWS_AT_ONCE,
     SPAN_TOLERANCE,
 )
 from speedlib.checks import Floats
@@ -113,8 +113,8 @@ def certified_value(
 def largest_error(x: Floats, factor: Floats) -> float:
     """Return the rounding error of any ``|G'x|``; it matters where large terms cancel."""
     largest = 0.0
-    for first in range(0, x.shape[0], ROWS_AT_ONCE):
-        terms = np.abs(x[first : first + ROWS_AT_ONCE]) @ np.abs(factor)
+    for block in blocks(len(x)):
+        terms = np.abs(x[block]) @ np.abs(factor)
         largest = max(largest, float(np.einsum("ij,ij->i", terms, terms).max()))
     return PRODUCT_ROUNDING * float(np.sqrt(largest))
 
