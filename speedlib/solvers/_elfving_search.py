@@ -61,10 +61,12 @@ def optimal_vertex(problem: Problem) -> Vertex:
         goal = pushed(problem.points(basis), target, push)
         found = _generate_columns(problem, goal, basis, stride)
         basis, pivots = found.basis, pivots + found.pivots
-        pricings += found.pricings * (stride == 1)
+        if stride > 1:
+            continue
+        pricings += found.pricings
         rows = problem.points(basis)
         u, signs = basic_coefficients(rows, target), _signs(rows, goal)
-        if stride == 1 and u @ signs >= (1 - SIGN_TOLERANCE) * np.abs(u).sum():
+        if u @ signs >= (1 - SIGN_TOLERANCE) * np.abs(u).sum():
             break
     return Vertex(basis, u, signs, pricings, pivots)
 

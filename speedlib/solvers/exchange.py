@@ -287,9 +287,9 @@ def _certified(problem: _Problem, state: _State, gap: float, steps: int) -> Exch
     for weights in (_fewest(pruned, iterate.points), pruned, iterate.weights):
         design = np.zeros(x.shape[0])
         design[state.work] = weights / weights.sum()
-        value, bound = certified_value(design, x, problem.kernel, factor)
-        choices.append(ExchangeDesign(design, value, bound, factor, steps + SHARPENING))
-        if bound >= 1.0 - problem.tolerance:
+        worth = certified_value(design, x, problem.kernel, factor)
+        choices.append(ExchangeDesign(design, *worth, factor, steps + SHARPENING))
+        if worth.efficiency_bound >= 1.0 - problem.tolerance:
             return choices[-1]
     return max(choices, key=lambda choice: choice.efficiency_bound)
 

@@ -207,5 +207,13 @@ def test_an_approximate_oracle_keeps_its_promise_and_uses_its_leave(tolerance: f
 
 @pytest.mark.parametrize("tolerance", [-0.1, 1.0, np.nan])
 def test_tolerances_that_are_none_are_refused(tolerance: float) -> None:
-    with pytest.raises(ValueError, match="tolerance"):
-        pe_designs(np.eye(2), np.ones((1, 2)), [1.0, 1.0], tolerance=tolerance)
+    """They are refused also where nothing is left to solve."""
+    for c, n_problems in (([1.0, 1.0], 1), ([0.0, 0.0], 1), ([1.0, 1.0], 0)):
+        with pytest.raises(ValueError, match="tolerance: must be at least 0 and below 1; got"):
+            pe_designs(np.eye(2), np.ones((n_problems, 2)), c, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("tolerance", ["0.1", None, True])
+def test_a_tolerance_is_a_number(tolerance: object) -> None:
+    with pytest.raises(TypeError, match="tolerance: expected a number; got"):
+        pe_designs(np.eye(2), np.ones((1, 2)), [0.0, 0.0], tolerance=tolerance)
