@@ -253,9 +253,18 @@ def _factor(kernel: Floats) -> Floats:
     """Rows F with K = F'F, one for each eigenvalue of K that is not rounding error."""
     scale = np.sqrt(np.diagonal(kernel))
     scale = np.where(scale > 0, scale, 1.0)
-    eigenvalues, vectors = np.linalg.eigh(kernel / np.outer(scale, scale))
-    solid = eigenvalues > FACTOR_ROUNDING * scale.size * eigenvalues[-1]
-    return np.asarray((vectors[:, solid] * np.sqrt(eigenvalues[solid])).T * scale)
+    eigenvalues, vectors = solid_parts(kernel / np.outer(scale, scale))
+    return np.asarray((vectors * np.sqrt(eigenvalues)).T * scale)
+
+
+def solid_parts(correlations: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues that are not rounding errors, and their vectors, of a matrix with diagonal one.
+
+    With a unit diagonal the rank is judged in no particular units.
+    """
+    eigenvalues, vectors = np.linalg.eigh(correlations)
+    solid = eigenvalues > FACTOR_ROUNDING * len(correlations) * eigenvalues[-1]
+    return np.asarray(eigenvalues[solid]), np.asarray(vectors[:, solid])
 
 
 def chosen_direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike | None) -> Floats:

@@ -24,6 +24,7 @@ from speedlib._tolerances import (
     SPAN_TOLERANCE,
 )
 from speedlib.checks import Floats
+from speedlib.criteria import solid_parts
 
 __all__ = ["Certified", "Kernel", "certified_value", "kernel_of", "largest_error"]
 
@@ -50,18 +51,13 @@ class Kernel(NamedTuple):
 
 
 def kernel_of(matrix: Floats | None, d: int) -> Kernel:
-    """Factor K, or the identity, with what rounding may have done to it.
-
-    With a unit diagonal the rank is judged in no particular units.
-    """
+    """Factor K, or the identity, with what rounding may have done to it."""
     if matrix is None:
         return Kernel(np.eye(d), np.eye(d), np.zeros(d), np.zeros(d))
     scale = np.sqrt(np.diagonal(matrix))
     unit = np.where(scale > 0, scale, 1.0)
     correlations = matrix / unit[:, None] / unit
-    eigenvalues, vectors = np.linalg.eigh(correlations)
-    solid = eigenvalues > FACTOR_ROUNDING * d * eigenvalues[-1]
-    eigenvalues, vectors = eigenvalues[solid], vectors[:, solid]
+    eigenvalues, vectors = solid_parts(correlations)
     missed = correlations - (vectors * eigenvalues) @ vectors.T
     noise = np.linalg.norm(missed) + d * EPS
     scaled = scale[:, None] * vectors
@@ -200,7 +196,7 @@ class _Triangle:
         return 2.0 * float(np.log(diagonal).sum() + np.log(self.unit).sum())
 
     def half_solution(self, targets: Floats) -> Floats:
-        """Solve R'v = target for each column; the shortest u with rows'u = target is as long as v."""
+        """Solve R'v = target for each column: v is as long as the shortest u of rows'u = target."""
         scaled = (targets / self.unit[:, None])[self.order[: self.rank]]
         return np.asarray(solve_triangular(self.upper[:, : self.rank], scaled, trans="T"))
 
