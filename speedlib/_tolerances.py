@@ -29,7 +29,7 @@ ACTIONS_RANK_TOLERANCE = 1e-11
 
 #: Singular values of the features where a strategy needs them all. Below, an estimate of some
 #: direction would lose nine digits of 16, and whoever has such features is told before the first
-#: trial. Above, each design is found, one by one if need be (BATCH_RANK_TOLERANCE).
+#: trial. Above, designs are found, one by one if need be (BATCH_RANK_TOLERANCE).
 FEATURES_RANK_TOLERANCE = 1e-9
 
 #: Singular values of quadratic features in whitened coordinates. Products of two features, and
@@ -68,7 +68,7 @@ WELL_CONDITIONED = 1e-4
 #: What a direction, or a column of a root of K, may leave outside the span of the points and still
 #: count as inside. A direction is often a sum of features, known to 15 digits before terms cancel;
 #: a root of K has its own errors, and the span is known less well where features are nearly
-#: dependent. Six digits for all this were found to be enough; tests guard them.
+#: dependent. Six digits for all this were found to be enough; with one, tests fail.
 SPAN_TOLERANCE = 1e-9
 
 #: What a quadratic feature may leave outside the span of those explored. Wider than for a

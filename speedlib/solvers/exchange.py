@@ -288,7 +288,15 @@ def _certified(problem: _Problem, state: _State, gap: float, steps: int) -> Exch
         design = np.zeros(x.shape[0])
         design[state.work] = weights / weights.sum()
         worth = certified_value(design, x, problem.kernel, factor)
-        choices.append(ExchangeDesign(design, *worth, factor, steps + SHARPENING))
+        choices.append(
+            ExchangeDesign(
+                weights=design,
+                value=worth.value,
+                efficiency_bound=worth.efficiency_bound,
+                dual=factor,
+                iterations=steps + SHARPENING,
+            )
+        )
         if worth.efficiency_bound >= 1.0 - problem.tolerance:
             return choices[-1]
     return max(choices, key=lambda choice: choice.efficiency_bound)
