@@ -1,8 +1,13 @@
 """Every numerical tolerance of the library: what it is for, its value, and why that value.
 
 Two tolerances that mean the same are one; two that differ have names of their own and say why.
-What a user may choose is an argument whose default stands here. Ranges of what is let in at all are
-with the checks, and what only decides how fast a method gets there is with the method.
+What a user may choose is an argument whose default stands here. Where the only reason is that a
+value was found to work and that tests guard it, the entry says so.
+
+Not in the table are ranges of what is let in at all (they stand with the checks), sizes of steps
+and of working sets (with the method), and NumPy's own cut-offs, EPS times the larger dimension:
+those of `lstsq` in `solvers._simplex`, `fitting` and `measurements`, and those of `matrix_rank` in
+`solvers.multiplicative` and `measurements`.
 """
 
 import sys
@@ -22,40 +27,48 @@ ROWS_RANK_TOLERANCE = 1e-13
 #: have one length here, and a basis that adds less would leave its coefficients four digits.
 ACTIONS_RANK_TOLERANCE = 1e-11
 
-#: Singular values of the features where a strategy needs them all. Wider than for actions: whoever
-#: has features so nearly dependent is told at once, since a criterion squares them.
+#: Singular values of the features where a strategy needs them all. Below, an estimate of some
+#: direction would lose nine digits of 16, and whoever has such features is told before the first
+#: trial. Above, designs are found, one by one if need be (BATCH_RANK_TOLERANCE).
 FEATURES_RANK_TOLERANCE = 1e-9
 
 #: Singular values of quadratic features in whitened coordinates. Products of two features, and
 #: whitening before, carry the errors of both; no genuine one is small in these coordinates.
 QUADRATIC_RANK_TOLERANCE = 1e-9
 
-#: Singular values of features below which no batch of smooth designs is tried. It works with
-#: squares of features, so this is about the root of EPS. One by one needs no such limit.
+#: Singular values of features below which no batch of smooth designs is tried: it works with
+#: squares of features, so this is about the root of EPS. Problems solved one by one need no such
+#: limit, since their coordinates are found in two passes.
 BATCH_RANK_TOLERANCE = 1e-8
 
 #: Eigenvalues of a second moment. They are squares of singular values: 1e-6 of the largest length.
 MOMENT_RANK_TOLERANCE = 1e-12
 
-#: Multiple of that share above which a whole spectrum is resolved for good.
+#: Multiple of that share above which one pass has resolved a whole spectrum: its least eigenvalue
+#: is then 1e-8 of the largest, and known to eight digits.
 MOMENT_RESOLVED = 1e4
 
-#: Multiple of it below which a direction is none, after a second whitening.
+#: Multiple of that share below which a direction is none, after a second whitening: 450 EPS, so
+#: rounding for the most part. A genuine one is above if points reach 3e-13 of the largest in it.
 MOMENT_MISSING = 0.1
 
-#: Eigenvalues of the information matrix in coordinates that nearly whiten it. Less than for a
-#: moment: the second of two passes resolves what this floor hides from the first.
+#: Eigenvalues of the information matrix in coordinates that nearly whiten it: below, they are
+#: rounding (45 EPS). It only keeps a square root from zero; a design with less than half of it is
+#: not judged (WHITENED).
 INFORMATION_FLOOR = 1e-14
 
-#: After these passes all eigenvalues should be one; a design with one below this is not judged.
+#: After the first pass all eigenvalues should be one. One below this was raised by the floor: that
+#: design is solved on its own.
 WHITENED = 0.5
 
 #: Eigenvalues of normal equations, which square the condition: above this share, 12 digits of 16
 #: are left; below, the rows themselves are decomposed.
 WELL_CONDITIONED = 1e-4
 
-#: What a direction, or a column of K, may leave outside the span of the points and still count as
-#: inside: it is a sum of features, known to some 15 digits before terms cancel.
+#: What a direction, or a column of a root of K, may leave outside the span of the points and still
+#: count as inside. A direction is often a sum of features, known to 15 digits before terms cancel;
+#: a root of K has its own errors, and the span is known less well where features are nearly
+#: dependent. Six digits for all this were found to be enough; with one, tests fail.
 SPAN_TOLERANCE = 1e-9
 
 #: What a quadratic feature may leave outside the span of those explored. Wider than for a
@@ -70,15 +83,21 @@ ESTIMABLE_TOLERANCE = 1e-6
 #: without it. They are products of updated inverses, so wider than what rounds once.
 COORDINATE_TOLERANCE = 1e-9
 
+#: Singular values of actions of a vertex, at unit length, in a pseudo-inverse. They are
+#: independent, so it only keeps a divisor from zero. It is what NumPy takes by itself.
+INVERSE_CUT = 1e-15
+
 #: Weights of a smooth design relative to the largest: below, the point is left out, and the
 #: certificate says whether the design is as good without it.
 VANISHING_WEIGHT = 1e-6
 
 # --- prices and certificates ------------------------------------------------------------------
 
-#: Efficiency that a design may miss: a vertex is exact up to rounding and can be asked for more...
+#: Efficiency that a PE design may miss. It is a vertex, hence exact up to rounding.
 PE_EFFICIENCY = 1e-9
-#: ... than an iteration that has to end; this much is one round in a million.
+
+#: Efficiency that a design for a smooth criterion may miss. It comes from an iteration that has to
+#: end; this much is one round in a million.
 SMOOTH_EFFICIENCY = 1e-6
 
 #: A price above one by less than this is not worth another round: it bounds what is still to gain.
@@ -87,39 +106,46 @@ PRICE_TOLERANCE = 1e-11
 #: The same inside a working set: tighter, so that what is left there never asks for a round.
 BASIC_PRICE_TOLERANCE = 1e-12
 
-#: A price that exceeds one by less is computed from a fresh inverse before it is believed: forty
-#: updates of an inverse may cost it some eight digits.
+#: A price that exceeds one by less is computed from a fresh inverse before it is believed, since
+#: forty updates of an inverse cost digits. That seven are left was found to hold. No result rests
+#: on it: before the method ends, all prices are computed afresh.
 DOUBTFUL_PRICE = 1e-7
 
 #: Pushes off degenerate vertices, relative to the coefficients, one after another: large enough to
 #: stand above rounding, or else small enough to keep the optimum.
 PUSHES = (1e-7, 1e-9, 1e-11, 1e-13)
 
-#: Share of the norm in coefficients of the wrong sign that does not matter: a tenth of what a price
-#: may exceed one by.
+#: By what share a dual vector may fall short of the norm, because coefficients have the wrong sign,
+#: without another stage: a tenth of what a price may exceed one by, so that prices decide the gap.
 SIGN_TOLERANCE = 1e-12
 
 #: Relative gap or residual above which one problem of a batch is solved again on its own: what the
 #: batch can promise where nothing is ill-conditioned.
 BATCH_GAP_TOLERANCE = 1e-11
 
-#: Relative residual of the equations up to which a certificate is believed at all.
+#: Relative residual of the equations up to which a certificate is believed at all. Refined
+#: coefficients leave a few EPS, and those of no solution far more; the value between was found to
+#: work, and tests guard it.
 RESIDUAL_TOLERANCE = 1e-11
 
-#: Multiple of what coefficients may change by when a direction is moved into their span.
+#: Multiple of what rounding the direction may change coefficients by, where it has to be moved into
+#: their span and what is nearest depends on units. Found to work for all units tried: tests in
+#: exact arithmetic guard it, and do not let it be one.
 DIRECTION_MARGIN = 10.0
 
 # --- rounding errors --------------------------------------------------------------------------
 # Multiples of EPS, relative to the sum of the absolute values of the terms. Certificates that rest
 # on them are tested against exact arithmetic.
 
-#: A price: those next to the highest are summed in twice the precision, so one rounding is left.
+#: A price: those next to the highest are summed in twice the precision, so one rounding is left. In
+#: a batch, where prices are plain products, tested against exact values.
 PRICE_ROUNDING = EPS
 
 #: An entry of a direction as it was given: to the nearest float.
 ENTRY_ROUNDING = EPS / 2
 
-#: A product of matrices, entry by entry: the errors of its terms have unlike signs.
+#: A product of matrices, entry by entry. The worst case up to 8 terms; beyond, errors of unlike
+#: signs grow like a root.
 PRODUCT_ROUNDING = 4 * EPS
 
 #: A singular value or pivot, for each dimension and relative to the largest: what a backward stable
@@ -135,11 +161,15 @@ SOLUTION_ROUNDING = 16 * EPS
 #: An image in coordinates that were found in two passes, with their own errors, and then squared.
 IMAGE_ROUNDING = 32 * EPS
 
-#: Newton's system is singular where points are copies; its diagonal is raised by this share.
-COPIES_ROUNDING = 1e-12
-
 #: A barrier function near its optimum, where a step may raise it by rounding alone.
 BARRIER_ROUNDING = 1e-12
+
+# --- safeguards of a method: no rounding errors, and no result rests on them -------------------
+
+#: Ridge of Newton's system, as a share of its diagonal: copies of a point make it singular. Some
+#: thousand EPS, so that rounding cannot undo it; a step changes as little, and an optimum not at
+#: all.
+COPIES_RIDGE = 1e-12
 
 #: Smallest gap that a path starts from: a few EPS, since the weight of a barrier must be positive.
 LEAST_GAP = 1e-15
@@ -149,7 +179,8 @@ NO_LENGTH = 1e-300
 
 # --- statistics, and what users give ----------------------------------------------------------
 
-#: Miss of a policy's sum: probabilities printed with nine digits, or summed over a million actions.
+#: Miss of a policy's sum. Probabilities printed with nine digits miss no more for 20 actions in the
+#: worst case, and for a hundred as a rule; floats miss less, even a million of them.
 POLICY_TOLERANCE = 1e-8
 
 #: Excess of two probabilities over one: decimal fractions as typed, so much less than above.
@@ -159,7 +190,8 @@ PROBABILITY_TOLERANCE = 1e-12
 #: matrices come as products of d terms, or printed with ten digits.
 PSD_TOLERANCE = 1e-10
 
-#: Disagreement of variances with the matrix that they are said to come from.
+#: Disagreement of variances with the matrix that they are said to come from, relative to the
+#: largest: they were printed with ten digits, or computed by products in another order.
 VARIANCE_AGREEMENT = 1e-9
 
 #: Spread of a column relative to its entries: below, it is a constant that has been through
@@ -170,27 +202,32 @@ CONSTANT_TOLERANCE = 1e-12
 #: rounding. Wider than for a constant, since a regression was solved in between.
 NOISELESS_TOLERANCE = 1e-9
 
-#: Slack in pulls: 0.29 * 100 is 28.999999999999996 in floats, and must still give 29 pulls. A
-#: budget of a million loses 1e-10 at most.
+#: Slack in pulls: 0.29 * 100 is 28.999999999999996 in floats, and must still give 29 pulls. Good
+#: for budgets up to about 1e7; beyond, floats are coarser than this and a pull may be lost.
 PULL_SLACK = 1e-9
 
 #: Share by which a power of the budget may fall short of a whole number: relative, unlike above.
 POWER_SLACK = 1e-12
 
-#: Variance of every action where all residuals vanish, so that weights stay finite. Any positive
-#: number would do: only ratios decide.
+#: Variance of every action where all residuals vanish, so that weights stay finite. Only ratios
+#: decide designs and weights; a standard error computed from it is about 1e-12 over the root of the
+#: rounds and says: none.
 VANISHING_VARIANCE = 1e-24
 
-#: A second regression takes no first variance for smaller than this share of the mean square: an
-#: estimate that is small by chance must not outweigh a hundred others.
+#: A second regression takes no first variance for smaller than this share of the mean square, since
+#: it may be small by chance. An action then weighs at most a hundred times what one of mean
+#: variance weighs, and ten thousand times in the regression of squares, where weights are squares
+#: of these.
 REWEIGHTING_FLOOR = 0.01
 
 #: Optimality of a positive semidefinite regression: its error is far below that of any data.
 PSD_OPTIMALITY = 1e-8
 
-#: Change at which fits end: of the parameter where steps are many digits each...
+#: Relative change of the parameter at which the fit of a model ends: far below its standard error.
 MODEL_CHANGE = 1e-6
-#: ... and of the objective where they are slow and the factors are not unique anyway.
+
+#: Relative fall of the objective at which a fit of factors ends. Its steps are slow, and its
+#: factors are one local optimum of many, so that more digits would say no more.
 FACTORS_CHANGE = 1e-5
 
 # --- sizes of blocks of work, no tolerances ---------------------------------------------------

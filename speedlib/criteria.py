@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._tolerances import FACTOR_ROUNDING, MEAN_ROUNDING, ROWS_AT_ONCE, SPAN_TOLERANCE
+from speedlib._rows import blocks
+from speedlib._tolerances import FACTOR_ROUNDING, MEAN_ROUNDING, SPAN_TOLERANCE
 from speedlib.checks import (
     Floats,
     check_direction,
@@ -201,12 +202,12 @@ def _spectrum(root: Floats, x: Floats) -> _Spectrum:
     units = np.maximum(x.max(axis=0), -x.min(axis=0))
     units[units == 0] = 1.0
     scale = np.zeros((*root.shape[:-1], x.shape[1]))
-    for rows in _blocks(root, x):
+    for rows in _weighted(root, x):
         np.maximum(scale, np.abs(rows / units).max(axis=-2), out=scale)
     scale = np.where(scale > 0, scale, scale.max(axis=-1, keepdims=True))
     scale = np.where(scale > 0, scale, 1.0) * units
     upper = np.zeros((*scale.shape[:-1], 0, x.shape[1]))
-    for rows in _blocks(root, x):
+    for rows in _weighted(root, x):
         joined = np.concatenate([upper, rows / scale[..., None, :]], axis=-2)
         upper = np.asarray(np.linalg.qr(joined, mode="r"))
     _, singular, right = np.linalg.svd(upper, full_matrices=False)
@@ -215,9 +216,9 @@ def _spectrum(root: Floats, x: Floats) -> _Spectrum:
     return _Spectrum(scale, np.where(negligible, 0.0, singular), right)
 
 
-def _blocks(root: Floats, x: Floats) -> Iterator[Floats]:
-    for first in range(0, x.shape[0], ROWS_AT_ONCE):
-        block = slice(first, first + ROWS_AT_ONCE)
+def _weighted(root: Floats, x: Floats) -> Iterator[Floats]:
+    """Yield the rows ``root[..., a] * x[a]``, block by block."""
+    for block in blocks(len(x)):
         yield root[..., block, None] * x[block]
 
 
@@ -252,9 +253,18 @@ def _factor(kernel: Floats) -> Floats:
     """Rows F with K = F'F, one for each eigenvalue of K that is not rounding error."""
     scale = np.sqrt(np.diagonal(kernel))
     scale = np.where(scale > 0, scale, 1.0)
-    eigenvalues, vectors = np.linalg.eigh(kernel / np.outer(scale, scale))
-    solid = eigenvalues > FACTOR_ROUNDING * scale.size * eigenvalues[-1]
-    return np.asarray((vectors[:, solid] * np.sqrt(eigenvalues[solid])).T * scale)
+    eigenvalues, vectors = solid_parts(kernel / np.outer(scale, scale))
+    return np.asarray((vectors * np.sqrt(eigenvalues)).T * scale)
+
+
+def solid_parts(correlations: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues that are not rounding errors, and their vectors, of a matrix with diagonal one.
+
+    With a unit diagonal the rank is judged in no particular units.
+    """
+    eigenvalues, vectors = np.linalg.eigh(correlations)
+    solid = eigenvalues > FACTOR_ROUNDING * len(correlations) * eigenvalues[-1]
+    return np.asarray(eigenvalues[solid]), np.asarray(vectors[:, solid])
 
 
 def chosen_direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike | None) -> Floats:
@@ -269,8 +279,8 @@ def chosen_direction(x: Floats, policy: ArrayLike | None, direction: ArrayLike |
 def mean_feature(x: Floats, policy: Floats) -> Floats:
     """Return the direction of a policy; both are checked already."""
     c, size = policy @ x, np.zeros(x.shape[1])
-    for first in range(0, x.shape[0], ROWS_AT_ONCE):
-        size += policy[first : first + ROWS_AT_ONCE] @ np.abs(x[first : first + ROWS_AT_ONCE])
+    for block in blocks(len(x)):
+        size += policy[block] @ np.abs(x[block])
     c = np.where(np.abs(c) > MEAN_ROUNDING * size, c, 0.0)
     check_sizes("policy @ features", np.abs(c).max(), "its largest entry")
     return c

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._rows import unit_rows
 from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, QUADRATIC_SPAN_TOLERANCE
 from speedlib.checks import Flags, Floats, check_features, check_not_negative
 from speedlib.estimators import column_scale
@@ -82,7 +83,7 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
     b = check_not_negative("weights", weights)
     if b.shape != (len(x),):
         raise ValueError(f"weights: expected shape ({len(x)},); got shape {b.shape}")
-    rows = _unit(quadratic_coordinates(x))
+    rows = unit_rows(quadratic_coordinates(x))
     _, values, right = np.linalg.svd(rows[b > 0], full_matrices=False)
     basis = right[_counted(values)]
     missed = np.linalg.norm(rows - (rows @ basis.T) @ basis, axis=1)
@@ -103,13 +104,8 @@ def quadratic_coordinates(features: Floats) -> Floats:
 
 def _whitened(rows: Floats) -> Floats:
     """Rows in coordinates in which their directions have no preferred axis, shape (A, r)."""
-    left, values, _ = np.linalg.svd(_unit(rows), full_matrices=False)
+    left, values, _ = np.linalg.svd(unit_rows(rows), full_matrices=False)
     return np.asarray(left[:, _counted(values)] * np.linalg.norm(rows, axis=1, keepdims=True))
-
-
-def _unit(rows: Floats) -> Floats:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
 
 
 def _counted(values: Floats) -> Flags:

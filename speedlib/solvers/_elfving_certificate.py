@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from speedlib._tolerances import DIRECTION_MARGIN, ENTRY_ROUNDING, PRICE_ROUNDING, PRICE_TOLERANCE
+from speedlib._tolerances import (
+    DIRECTION_MARGIN,
+    ENTRY_ROUNDING,
+    INVERSE_CUT,
+    PRICE_ROUNDING,
+    PRICE_TOLERANCE,
+)
 from speedlib.checks import Floats, Indices
 from speedlib.solvers._elfving_problem import Problem
 from speedlib.solvers._elfving_search import Vertex
@@ -40,6 +46,7 @@ class Certificate(NamedTuple):
     lower: float
     gap: float
     residual: float
+    pricings: int
 
 
 def certify(problem: Problem, vertex: Vertex) -> Certificate:
@@ -48,8 +55,10 @@ def certify(problem: Problem, vertex: Vertex) -> Certificate:
     order = order[vertex.coefficients[order] != 0]
     actions, u = vertex.basis[order], vertex.coefficients[order]
     bound = _lower_bound(problem, _dual(problem, vertex.basis, vertex.signs))
-    missed = problem.missed(actions, u)
+    pricings, missed = 1, problem.missed(actions, u)
     c, scale = problem.direction, problem.frame.scale
+    # Errors of the coefficients are refined away where they move the norm. Fewer than d actions may
+    # also miss c where the dual does not see it, so theirs always are.
     if abs(missed @ bound.dual) > PRICE_ROUNDING * bound.value or u.size < c.size:
         u = _refined(problem, actions, u)
         missed = problem.missed(actions, u)
@@ -59,6 +68,7 @@ def certify(problem: Problem, vertex: Vertex) -> Certificate:
         # long that rounding errors in the other prices count: price them at zero.
         idle = _dual(problem, vertex.basis, np.sign(vertex.coefficients))
         bound = max(bound, _lower_bound(problem, idle), key=lambda each: each.value)
+        pricings += 1
     return Certificate(
         support=actions,
         coefficients=u,
@@ -67,6 +77,7 @@ def certify(problem: Problem, vertex: Vertex) -> Certificate:
         lower=bound.value,
         gap=abs(1 - bound.value / norm) + _doubt(problem, actions, missed, bound.dual) / norm,
         residual=float(np.abs(missed / scale).max() / np.abs(c / scale).max()),
+        pricings=pricings,
     )
 
 
@@ -134,4 +145,4 @@ def _doubt(problem: Problem, actions: Indices, missed: Floats, y: Floats) -> flo
 def _inverse(points: Floats) -> Floats:
     """Pseudo-inverse of points that may differ much in length, shape (r, k)."""
     lengths = np.linalg.norm(points, axis=1)
-    return np.asarray(np.linalg.pinv(points / lengths[:, None]) / lengths)
+    return np.asarray(np.linalg.pinv(points / lengths[:, None], rcond=INVERSE_CUT) / lengths)

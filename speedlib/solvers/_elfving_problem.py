@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from speedlib.checks import Floats, Indices
-from speedlib.solvers._frame import Frame
+from speedlib.solvers._frame import Frame, frame_of
 from speedlib.solvers._products import accurate_product
 
 __all__ = ["Problem"]
 
 
+@dataclass(frozen=True, eq=False)
 class Problem:
     r"""The program :math:`\min \|u\|_1` s.t. :math:`\sum_a u_a x(a)/\sigma(a) = c`.
 
@@ -23,15 +27,20 @@ class Problem:
     direction : ndarray, shape (d,)
         The direction c, not zero.
 
-    Raises
-    ------
-    ValueError
-        If the direction is not in the span of the features.
+    Notes
+    -----
+    The coordinates are found when they are first asked for; that raises ValueError if the direction
+    is not in the span of the features.
     """
 
-    def __init__(self, features: Floats, sigma: Floats, direction: Floats) -> None:
-        self.features, self.sigma, self.direction = features, sigma, direction
-        self.frame = Frame(features, direction)
+    features: Floats
+    sigma: Floats
+    direction: Floats
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Coordinates to work in."""
+        return frame_of(self.features, self.direction)
 
     @property
     def n_actions(self) -> int:

@@ -56,15 +56,17 @@ def optimal_vertex(problem: Problem) -> Vertex:
     unlike amounts, and keeps the vertex if it is optimal for c too: if each coefficient that is not
     zero has the sign that the dual gives it. Otherwise the next stage moves the target less.
     """
-    target, basis, pricings, pivots = problem.frame.target, problem.frame.actions, 0, 0
+    target, basis, pricings, pivots = problem.frame.target, problem.frame.basis, 0, 0
     for stride, push in _stages(problem.n_actions):
         goal = pushed(problem.points(basis), target, push)
         found = _generate_columns(problem, goal, basis, stride)
         basis, pivots = found.basis, pivots + found.pivots
-        pricings += found.pricings * (stride == 1)
+        if stride > 1:
+            continue
+        pricings += found.pricings
         rows = problem.points(basis)
         u, signs = basic_coefficients(rows, target), _signs(rows, goal)
-        if stride == 1 and u @ signs >= (1 - SIGN_TOLERANCE) * np.abs(u).sum():
+        if u @ signs >= (1 - SIGN_TOLERANCE) * np.abs(u).sum():
             break
     return Vertex(basis, u, signs, pricings, pivots)
 

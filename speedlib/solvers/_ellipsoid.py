@@ -1,11 +1,12 @@
-r"""Certificates of A-, D- and linear designs that allow for every rounding error.
+r"""Certificates of A-, D- and linear designs that allow for rounding errors.
 
 A design is as good as its value; an ellipsoid :math:`\{x : |G^\top x| \le 1\}` that holds every
 point says how good a design can be (see :mod:`speedlib.solvers.exchange`). Both are known up to
 rounding only: the products :math:`G^\top x` and :math:`B^\top G`, the value, and the matrix K
 itself, whose eigenvalues are uncertain by the rounding of its entries. An efficiency bound here
-takes the worse end of each. It holds for the points as they are stored and for every K that rounds
-to the one given, as long as the range of the information matrix holds the range of K.
+takes the worse end of each: the worst case of sums of up to 8 terms, and of longer ones what errors
+of unlike signs come to. It holds for the points as they are stored and for every K that rounds to
+the one given, as long as the range of the information matrix holds the range of K.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from speedlib._rows import blocks
 from speedlib._tolerances import (
     EPS,
     FACTOR_ROUNDING,
     PRODUCT_ROUNDING,
-    ROWS_AT_ONCE,
     SPAN_TOLERANCE,
 )
 from speedlib.checks import Floats
+from speedlib.criteria import solid_parts
 
-__all__ = ["Kernel", "certified_value", "kernel_of", "largest_error"]
+__all__ = ["Certified", "Kernel", "certified_value", "kernel_of", "largest_error"]
 
 
 class Kernel(NamedTuple):
@@ -49,18 +51,13 @@ class Kernel(NamedTuple):
 
 
 def kernel_of(matrix: Floats | None, d: int) -> Kernel:
-    """Factor K, or the identity, with what rounding may have done to it.
-
-    With a unit diagonal the rank is judged in no particular units.
-    """
+    """Factor K, or the identity, with what rounding may have done to it."""
     if matrix is None:
         return Kernel(np.eye(d), np.eye(d), np.zeros(d), np.zeros(d))
     scale = np.sqrt(np.diagonal(matrix))
     unit = np.where(scale > 0, scale, 1.0)
     correlations = matrix / unit[:, None] / unit
-    eigenvalues, vectors = np.linalg.eigh(correlations)
-    solid = eigenvalues > FACTOR_ROUNDING * d * eigenvalues[-1]
-    eigenvalues, vectors = eigenvalues[solid], vectors[:, solid]
+    eigenvalues, vectors = solid_parts(correlations)
     missed = correlations - (vectors * eigenvalues) @ vectors.T
     noise = np.linalg.norm(missed) + d * EPS
     scaled = scale[:, None] * vectors
@@ -72,9 +69,22 @@ def kernel_of(matrix: Floats | None, d: int) -> Kernel:
     )
 
 
-def certified_value(
-    weights: Floats, x: Floats, kernel: Kernel | None, factor: Floats
-) -> tuple[float, float]:
+class Certified(NamedTuple):
+    r"""What a design is worth.
+
+    Attributes
+    ----------
+    value : float
+        :math:`\log\det M`, or :math:`\mathrm{Tr}(M^- K)`: infinite if M cannot estimate K.
+    efficiency_bound : float
+        A number in [0, 1].
+    """
+
+    value: float
+    efficiency_bound: float
+
+
+def certified_value(weights: Floats, x: Floats, kernel: Kernel | None, factor: Floats) -> Certified:
     r"""Value of a design, and a lower bound on its efficiency.
 
     Parameters
@@ -90,62 +100,74 @@ def certified_value(
 
     Returns
     -------
-    value : float
-        :math:`\log\det M`, or :math:`\mathrm{Tr}(M^- K)`: infinite if M cannot estimate K.
-    efficiency_bound : float
-        A number in [0, 1].
+    Certified
     """
     support = np.flatnonzero(weights)
     rows = np.sqrt(weights[support])[:, None] * x[support]
     if kernel is None:
-        value, error = _log_determinant(rows)
-        d = x.shape[1]
-        volume, volume_error = _log_volume(factor)
-        gain = value - error + d * np.log(d) + 2.0 * (volume - volume_error)
-        return value, float(min(1.0, np.exp(gain / d)))
-    value, error = _trace(rows, kernel)
+        determinant, volume, d = _log_determinant(rows), _log_volume(factor), x.shape[1]
+        gain = determinant.least + d * np.log(d) + 2.0 * volume.least
+        return Certified(determinant.value, float(min(1.0, np.exp(gain / d))))
+    trace = _trace(rows, kernel)
     products = np.linalg.svd(kernel.least.T @ factor, compute_uv=False).sum()
     lost = PRODUCT_ROUNDING * (np.abs(kernel.least).T @ np.abs(factor)).sum()
-    return value, float(min(1.0, max(0.0, products - lost) ** 2 / (value + error)))
+    return Certified(trace.value, float(min(1.0, max(0.0, products - lost) ** 2 / trace.most)))
 
 
 def largest_error(x: Floats, factor: Floats) -> float:
     """Return the rounding error of any ``|G'x|``; it matters where large terms cancel."""
     largest = 0.0
-    for first in range(0, x.shape[0], ROWS_AT_ONCE):
-        terms = np.abs(x[first : first + ROWS_AT_ONCE]) @ np.abs(factor)
+    for block in blocks(len(x)):
+        terms = np.abs(x[block]) @ np.abs(factor)
         largest = max(largest, float(np.einsum("ij,ij->i", terms, terms).max()))
     return PRODUCT_ROUNDING * float(np.sqrt(largest))
 
 
-def _trace(rows: Floats, kernel: Kernel) -> tuple[float, float]:
-    """Return Tr(M^- K) with M = rows' rows, and how much larger it may be."""
+class _Rounded(NamedTuple):
+    """A value as computed, and by how much the true one may differ."""
+
+    value: float
+    error: float
+
+    @property
+    def least(self) -> float:
+        """The least that the true value may be."""
+        return self.value - self.error
+
+    @property
+    def most(self) -> float:
+        """The most that the true value may be."""
+        return self.value + self.error
+
+
+def _trace(rows: Floats, kernel: Kernel) -> _Rounded:
+    """Return Tr(M^- K) with M = rows' rows."""
     triangle = _Triangle(rows)
-    lengths = triangle.lengths(kernel.root)
-    if triangle.rank < kernel.root.shape[1] or triangle.missed(kernel.root, lengths, kernel.doubt):
-        return np.inf, np.inf
-    y = triangle.solution(lengths)
+    halves = triangle.half_solution(kernel.root)
+    if triangle.rank < kernel.root.shape[1] or triangle.missed(kernel.root, halves, kernel.doubt):
+        return _Rounded(np.inf, np.inf)
+    y = triangle.solution(halves)
     shift = 2.0 * PRODUCT_ROUNDING * float((np.abs(rows @ y) * (np.abs(rows) @ np.abs(y))).sum())
-    excess = float((triangle.lengths(np.diag(kernel.excess)) ** 2).sum())
-    return float((lengths**2).sum()), shift + excess
+    excess = float((triangle.half_solution(np.diag(kernel.excess)) ** 2).sum())
+    return _Rounded(float((halves**2).sum()), shift + excess)
 
 
-def _log_determinant(rows: Floats) -> tuple[float, float]:
-    """Return log det(rows' rows), and how much smaller it may be."""
+def _log_determinant(rows: Floats) -> _Rounded:
+    """Return log det(rows' rows)."""
     triangle, d = _Triangle(rows), rows.shape[1]
     if triangle.rank < d:
-        return -np.inf, 0.0
-    y = triangle.solution(triangle.lengths(np.eye(d)))
-    return triangle.log_determinant, 2.0 * PRODUCT_ROUNDING * float(np.abs((rows @ y) * rows).sum())
+        return _Rounded(-np.inf, 0.0)
+    y = triangle.solution(triangle.half_solution(np.eye(d)))
+    error = 2.0 * PRODUCT_ROUNDING * float(np.abs((rows @ y) * rows).sum())
+    return _Rounded(triangle.log_determinant, error)
 
 
-def _log_volume(factor: Floats) -> tuple[float, float]:
-    """Return log |det G|, and how much smaller it may be."""
+def _log_volume(factor: Floats) -> _Rounded:
+    """Return log |det G|."""
     scaled = factor / np.abs(factor).max(axis=1, keepdims=True)
     logarithm = np.linalg.slogdet(scaled)[1] + np.log(np.abs(factor).max(axis=1)).sum()
-    return float(logarithm), PRODUCT_ROUNDING * float(
-        (np.abs(np.linalg.inv(scaled).T) * np.abs(scaled)).sum()
-    )
+    terms = float((np.abs(np.linalg.inv(scaled).T) * np.abs(scaled)).sum())
+    return _Rounded(float(logarithm), PRODUCT_ROUNDING * terms)
 
 
 class _Triangle:
@@ -173,21 +195,21 @@ class _Triangle:
         diagonal = np.abs(np.diagonal(self.upper))
         return 2.0 * float(np.log(diagonal).sum() + np.log(self.unit).sum())
 
-    def lengths(self, targets: Floats) -> Floats:
-        """Shortest v with rows' v = target, for each column: the part of it that counts."""
+    def half_solution(self, targets: Floats) -> Floats:
+        """Solve R'v = target for each column: v is as long as the shortest u of rows'u = target."""
         scaled = (targets / self.unit[:, None])[self.order[: self.rank]]
         return np.asarray(solve_triangular(self.upper[:, : self.rank], scaled, trans="T"))
 
-    def missed(self, targets: Floats, lengths: Floats, doubt: Floats) -> bool:
+    def missed(self, targets: Floats, halves: Floats, doubt: Floats) -> bool:
         """Whether some target is no combination of the rows, by more than the doubt about it."""
         scaled = (targets / self.unit[:, None])[self.order]
         rest = self.upper[:, self.rank :].T
-        distance = np.abs(scaled[self.rank :] - rest @ lengths)
-        size = np.abs(scaled).max(axis=0) + (np.abs(rest) @ np.abs(lengths))
+        distance = np.abs(scaled[self.rank :] - rest @ halves)
+        size = np.abs(scaled).max(axis=0) + (np.abs(rest) @ np.abs(halves))
         return bool(np.any(distance > (SPAN_TOLERANCE + doubt) * size))
 
-    def solution(self, lengths: Floats) -> Floats:
+    def solution(self, halves: Floats) -> Floats:
         """Solve (rows' rows) y = target."""
-        y = np.zeros((self.unit.size, lengths.shape[1]))
-        y[self.order[: self.rank]] = solve_triangular(self.upper[:, : self.rank], lengths)
+        y = np.zeros((self.unit.size, halves.shape[1]))
+        y[self.order[: self.rank]] = solve_triangular(self.upper[:, : self.rank], halves)
         return y / self.unit[:, None]

@@ -7,54 +7,41 @@ each in units of its largest value, and finds r actions that span.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import qr
 
+from speedlib._rows import unit_rows
 from speedlib._tolerances import ACTIONS_RANK_TOLERANCE, SPAN_TOLERANCE
 from speedlib.checks import Floats, Indices
 
-__all__ = ["Frame"]
+__all__ = ["Frame", "frame_of"]
 
 #: About how many actions are looked at first in the search for actions that span.
 SAMPLE = 512
 
 
+@dataclass(frozen=True, eq=False)
 class Frame:
-    """Coordinates for the simplex: independent features, scaled, and actions that span them."""
+    """Coordinates for the simplex, and a basis to start from.
 
-    def __init__(self, x: Floats, c: Floats) -> None:
-        sample = x[:: max(1, x.shape[0] // SAMPLE)]
-        scale = np.abs(sample).max(axis=0)
-        empty = scale == 0
-        if empty.any():
-            scale[empty] = np.abs(x[:, empty]).max(axis=0)
-        self.scale = np.ldexp(1.0, np.frexp(scale)[1])  # powers of two: scaling is exact
-        self.actions = self._spanning_actions(x)
-        self.kept = np.arange(x.shape[1])
-        if self.actions.size < x.shape[1]:
-            rows = _unit_rows(x[self.actions] / self.scale)
-            _check_span(rows, c / self.scale)
-            self.kept = np.sort(qr(rows, mode="r", pivoting=True)[1][: len(rows)])
-        self.target = c[self.kept] / self.scale[self.kept]
+    Attributes
+    ----------
+    scale : ndarray, shape (d,)
+        The unit of each feature: a power of two, so that scaling is exact.
+    kept : ndarray of int, shape (r,)
+        The features that are independent.
+    basis : ndarray of int, shape (r,)
+        Actions that span what all actions span.
+    target : ndarray, shape (r,)
+        The direction in these coordinates.
+    """
 
-    def _spanning_actions(self, x: Floats) -> Indices:
-        """Find independent actions: among few first, then wherever they miss a dimension."""
-        stride = max(1, x.shape[0] // SAMPLE)
-        actions = np.arange(0, x.shape[0], stride)
-        while True:
-            rows = _unit_rows(x[actions] / self.scale)
-            q, r, order = qr(rows.T, mode="full", pivoting=True)
-            rank = int(np.count_nonzero(np.abs(np.diag(r)) > ACTIONS_RANK_TOLERANCE))
-            actions = actions[order[:rank]]
-            if rank == x.shape[1] or stride == 1:
-                return np.asarray(actions)
-            scaled = x / self.scale
-            missed = np.abs(scaled @ q[:, rank:]).max(axis=1)
-            length = np.sqrt(np.einsum("ad,ad->a", scaled, scaled))
-            ratio = missed / np.where(length > 0, length, 1.0)
-            if ratio.max() <= ACTIONS_RANK_TOLERANCE:
-                return np.asarray(actions)
-            actions = np.append(actions, ratio.argmax())
+    scale: Floats
+    kept: Indices
+    basis: Indices
+    target: Floats
 
     def points(self, x: Floats, actions: Indices) -> Floats:
         """Return the features of the actions in these coordinates, shape (m, r)."""
@@ -68,6 +55,50 @@ class Frame:
         return full
 
 
+def frame_of(x: Floats, c: Floats) -> Frame:
+    """Find coordinates for features (A, d) and a direction.
+
+    Raises ValueError if the direction is not in the span of the features.
+    """
+    stride = max(1, x.shape[0] // SAMPLE)
+    scale = _units(x, stride)
+    basis = _spanning_actions(x, scale, stride)
+    kept = np.arange(x.shape[1])
+    if basis.size < x.shape[1]:
+        rows = unit_rows(x[basis] / scale)
+        _check_span(rows, c / scale)
+        kept = np.sort(qr(rows, mode="r", pivoting=True)[1][: len(rows)])
+    return Frame(scale, kept, basis, c[kept] / scale[kept])
+
+
+def _units(x: Floats, stride: int) -> Floats:
+    """Powers of two near the largest value of each feature in a sample, or among all actions."""
+    scale = np.abs(x[::stride]).max(axis=0)
+    empty = scale == 0
+    if empty.any():
+        scale[empty] = np.abs(x[:, empty]).max(axis=0)
+    return np.asarray(np.ldexp(1.0, np.frexp(scale)[1]))
+
+
+def _spanning_actions(x: Floats, scale: Floats, stride: int) -> Indices:
+    """Find independent actions: among few first, then wherever they miss a dimension."""
+    actions = np.arange(0, x.shape[0], stride)
+    while True:
+        rows = unit_rows(x[actions] / scale)
+        q, r, order = qr(rows.T, mode="full", pivoting=True)
+        rank = int(np.count_nonzero(np.abs(np.diag(r)) > ACTIONS_RANK_TOLERANCE))
+        actions = actions[order[:rank]]
+        if rank == x.shape[1] or stride == 1:
+            return np.asarray(actions)
+        scaled = x / scale
+        missed = np.abs(scaled @ q[:, rank:]).max(axis=1)
+        length = np.sqrt(np.einsum("ad,ad->a", scaled, scaled))
+        ratio = missed / np.where(length > 0, length, 1.0)
+        if ratio.max() <= ACTIONS_RANK_TOLERANCE:
+            return np.asarray(actions)
+        actions = np.append(actions, ratio.argmax())
+
+
 def _check_span(rows: Floats, c: Floats) -> None:
     span = qr(rows.T, mode="economic")[0]
     distance = np.linalg.norm(c - span @ (span.T @ c)) / np.linalg.norm(c)
@@ -76,8 +107,3 @@ def _check_span(rows: Floats, c: Floats) -> None:
             "direction: not in the span of the features, so no design can estimate it; "
             f"its relative distance from the span is {distance:.3g}"
         )
-
-
-def _unit_rows(rows: Floats) -> Floats:
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(length > 0, length, 1.0))

@@ -30,7 +30,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from speedlib._tolerances import BARRIER_ROUNDING, COPIES_ROUNDING, LEAST_GAP, NO_LENGTH
+from speedlib._tolerances import BARRIER_ROUNDING, COPIES_RIDGE, LEAST_GAP, NO_LENGTH
 from speedlib.checks import Floats
 
 __all__ = ["Iterate", "newton_step", "start"]
@@ -175,7 +175,7 @@ def newton_step(iterate: Iterate) -> Iterate:
     system = w[:, None] * iterate.hessian() * w
     diagonal = system.diagonal() + w * s
     # Copies of a point make the system singular but for w * s, which may vanish beside it.
-    np.fill_diagonal(system, diagonal * (1.0 + COPIES_ROUNDING))
+    np.fill_diagonal(system, diagonal * (1.0 + COPIES_RIDGE))
     descent = mu - w * (1.0 - q)
     relative = cho_solve(cho_factor(system, check_finite=False), descent, check_finite=False)
     slope = float(relative @ descent)

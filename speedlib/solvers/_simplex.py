@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from speedlib._tolerances import BASIC_PRICE_TOLERANCE, DOUBTFUL_PRICE, SOLUTION_ROUNDING
-from speedlib.checks import Floats, Indices
+from speedlib.checks import Flags, Floats, Indices
 
 __all__ = ["Optimum", "basic_coefficients", "negligible", "shortest_combination"]
 
@@ -66,21 +65,21 @@ def shortest_combination(points: Floats, target: Floats, basis: Indices) -> Opti
         Basis, dual vector and number of pivots, each of cost O(m r + r^2). Should pivots run out,
         the last vertex is returned: whoever uses it computes a certificate of its own.
     """
-    vertex = _Vertex(points, target, basis)
+    current = _Basis(points, target, basis)
     fresh = True
-    while vertex.pivots < MOST_PIVOTS * sum(points.shape):
-        prices = points @ vertex.dual
+    while current.pivots < MOST_PIVOTS * sum(points.shape):
+        prices = points @ current.dual
         entering = int(np.abs(prices).argmax())
         excess = abs(prices[entering]) - 1
-        if not fresh and (excess <= DOUBTFUL_PRICE or vertex.pivots % REFACTORISATION == 0):
-            vertex.refactorise()
+        if not fresh and (excess <= DOUBTFUL_PRICE or current.pivots % REFACTORISATION == 0):
+            current.refactorise()
             fresh = True
-        elif excess <= BASIC_PRICE_TOLERANCE + _price_rounding(points[entering], vertex.dual):
+        elif excess <= BASIC_PRICE_TOLERANCE + _price_rounding(points[entering], current.dual):
             break
         else:
-            vertex.pivot(entering, float(prices[entering]))
+            current.pivot(entering, float(prices[entering]))
             fresh = False
-    return Optimum(vertex.basis, vertex.dual, vertex.pivots)
+    return Optimum(current.members, current.dual, current.pivots)
 
 
 def _price_rounding(point: Floats, dual: Floats) -> float:
@@ -102,30 +101,32 @@ def basic_coefficients(rows: Floats, target: Floats) -> Floats:
     return np.asarray(u)
 
 
-def negligible(u: Floats, rows: Floats, inverse: Floats) -> NDArray[np.bool_]:
+def negligible(u: Floats, rows: Floats, inverse: Floats) -> Flags:
     """Tell which coefficients (..., r) are no larger than rounding errors of this size.
 
     That is, of the solution of the equations, or of the norm and the target at once.
     """
     size = np.abs(u)[..., None, :]
     error = size @ np.abs(rows) @ np.abs(inverse)
-    share = size / size.sum(axis=-1, keepdims=True)
+    of_norm = size / size.sum(axis=-1, keepdims=True)
     part = size * np.abs(rows).max(axis=-1)[..., None, :]
-    part = np.maximum(share, part / part.sum(axis=-1, keepdims=True))
-    return np.asarray((size <= SOLUTION_ROUNDING * error) | (part <= SOLUTION_ROUNDING))[..., 0, :]
+    of_target = part / part.sum(axis=-1, keepdims=True)
+    lost_in_solution = size <= SOLUTION_ROUNDING * error
+    lost_in_both = np.maximum(of_norm, of_target) <= SOLUTION_ROUNDING
+    return np.asarray(lost_in_solution | lost_in_both)[..., 0, :]
 
 
-class _Vertex:
-    """A basis, the inverse of its rows, its coefficients with their signs, its dual vector."""
+class _Basis:
+    """Indices of the basic points, the inverse of their rows, coefficients and signs, the dual."""
 
-    def __init__(self, points: Floats, target: Floats, basis: Indices) -> None:
-        self.points, self.target, self.basis = points, target, basis.copy()
+    def __init__(self, points: Floats, target: Floats, members: Indices) -> None:
+        self.points, self.target, self.members = points, target, members.copy()
         self.pivots = 0
         self.refactorise()
 
     def refactorise(self) -> None:
         """Compute everything afresh from the basis, with one step of iterative refinement."""
-        rows = self.points[self.basis]
+        rows = self.points[self.members]
         self.inverse = np.linalg.inv(rows).T
         self.coefficients = self.inverse @ self.target
         self.coefficients += self.inverse @ (self.target - self.coefficients @ rows)
@@ -137,23 +138,25 @@ class _Vertex:
         """Bring in a point whose price exceeds one; the ratio test says which point leaves."""
         sign = 1.0 if price > 0 else -1.0
         change = sign * (self.inverse @ self.points[entering])
-        passed, leaving, step = self._ratio_test(change, abs(price))
-        self.coefficients -= step * change
-        self.coefficients[leaving] = sign * step
-        self.signs[passed] *= -1
+        step = self._ratio_test(change, abs(price))
+        leaving = step.leaving
+        self.coefficients -= step.length * change
+        self.coefficients[leaving] = sign * step.length
+        self.signs[step.passed] *= -1
         self.signs[leaving] = sign
         row = self.inverse[leaving] / change[leaving]
         self.inverse -= change[:, None] * row
         self.inverse[leaving] = sign * row
-        self.basis[leaving] = entering
+        self.members[leaving] = entering
         self.dual = self.signs @ self.inverse
         self.pivots += 1
 
-    def _ratio_test(self, change: Floats, price: float) -> tuple[Indices, Indices, Floats]:
-        """Return the places that change their signs, the one that leaves, and the step to it.
+    def _ratio_test(self, change: Floats, price: float) -> _Step:
+        """Find how far to go along `change`.
 
-        A step along `change` lowers the objective by ``price - 1`` at first, and by less after
-        each coefficient that reaches zero; it ends where it would rise.
+        A step lowers the objective by ``price - 1`` at first, and by less after each coefficient
+        that reaches zero; it ends where the objective would rise. There is always such a place: the
+        slopes sum to the price, which exceeds one.
         """
         slopes = self.signs * change
         falling = np.flatnonzero(slopes > 0)
@@ -162,4 +165,13 @@ class _Vertex:
         order = ratios.argsort()
         rise = 2 * slopes[order].cumsum() + (1 - price)
         last = int((rise >= 0).argmax())
-        return falling[order[:last]], falling[order[last]], ratios[order[last]]
+        leaving = order[last]
+        return _Step(falling[order[:last]], int(falling[leaving]), float(ratios[leaving]))
+
+
+class _Step(NamedTuple):
+    """Places in the basis whose coefficients change signs, the one that leaves, and the length."""
+
+    passed: Indices
+    leaving: int
+    length: float

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from speedlib._rows import blocks
 from speedlib._tolerances import (
     MOMENT_MISSING,
     MOMENT_RANK_TOLERANCE,
     MOMENT_RESOLVED,
-    ROWS_AT_ONCE,
     SPAN_TOLERANCE,
 )
 from speedlib.checks import Floats, Indices
@@ -87,16 +87,16 @@ def first_copies(x: Floats, chosen: Indices) -> Indices:
 def squared_norms(x: Floats, factor: Floats) -> Floats:
     """Return |G'x|^2 of every point, block by block."""
     norms = np.empty(x.shape[0])
-    for first in range(0, x.shape[0], ROWS_AT_ONCE):
-        images = x[first : first + ROWS_AT_ONCE] @ factor
-        np.einsum("ij,ij->i", images, images, out=norms[first : first + ROWS_AT_ONCE])
+    for block in blocks(len(x)):
+        images = x[block] @ factor
+        np.einsum("ij,ij->i", images, images, out=norms[block])
     return norms
 
 
 def _gram(x: Floats, frame: Floats, weights: Floats) -> Floats:
     """Information matrix of the weights in the given coordinates, block by block."""
     total = np.zeros((frame.shape[1], frame.shape[1]))
-    for first in range(0, x.shape[0], ROWS_AT_ONCE):
-        images = x[first : first + ROWS_AT_ONCE] @ frame
-        total += images.T @ (weights[first : first + ROWS_AT_ONCE, None] * images)
+    for block in blocks(len(x)):
+        images = x[block] @ frame
+        total += images.T @ (weights[block, None] * images)
     return total

@@ -10,13 +10,14 @@ The steps are those of :mod:`speedlib.solvers._simplex`, with an axis for the pr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._tolerances import BATCH_GAP_TOLERANCE, PRICE_ROUNDING, PRICE_TOLERANCE, PUSHES
-from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
+from speedlib.checks import Flags, Floats, Indices, check_direction, check_features
+from speedlib.solvers._batch_arguments import check_problems
 from speedlib.solvers._elfving_problem import Problem
 from speedlib.solvers._elfving_search import optimal_vertex, pushed
 from speedlib.solvers._simplex import negligible
@@ -78,7 +79,7 @@ def pe_designs(
     Raises
     ------
     ValueError
-        If the direction is not in the span of the features.
+        If the direction is not in the span of the features, or an argument breaks its rule.
 
     Notes
     -----
@@ -95,36 +96,80 @@ def pe_designs(
            [0.333333, 0.666667]])
     """
     x = check_features(features)
-    v = check_variances(variances, x.shape[0], batch=True)
-    if v.ndim != 2:
-        raise ValueError(f"variances: expected shape (R, {x.shape[0]}); got shape {v.shape}")
+    v = check_problems(variances, x.shape[0])
     c = check_direction(direction, x.shape[1])
+    tolerance = _check_tolerance(tolerance)
     weights, gaps = np.zeros(v.shape), np.zeros(v.shape[0])
     if not c.any() or v.shape[0] == 0:
         weights[np.arange(v.shape[0]), v.argmin(axis=1)] = 1.0
         return BatchDesigns(weights, np.zeros(v.shape[0]), gaps, 0)
-    if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance: must be at least 0 and below 1; got {tolerance}")
-    lengths = np.zeros(v.shape[0])
+    norms = np.zeros(v.shape[0])
     # An efficiency of 1 - t is a gap of about t / 2, since it compares squares.
     shared = _Shared(x, v, c, max(PRICE_TOLERANCE, tolerance / 2))
     size = max(1, PRICES_AT_ONCE // x.shape[0])
     for start in range(0, v.shape[0], size):
         block = slice(start, start + size)
-        weights[block], lengths[block], gaps[block] = shared.solve(np.sqrt(v[block]))
+        solved = shared.solve(np.sqrt(v[block]))
+        weights[block], norms[block], gaps[block] = solved.weights, solved.norms, solved.gaps
     failed = np.flatnonzero(~(gaps <= max(BATCH_GAP_TOLERANCE, tolerance / 2)))
     for problem in failed:
         single = solve(x, np.sqrt(v[problem]), c)
-        weights[problem], lengths[problem], gaps[problem] = single.weights, single.norm, single.gap
-    return BatchDesigns(weights, lengths**2, gaps, failed.size)
+        weights[problem], norms[problem], gaps[problem] = single.weights, single.norm, single.gap
+    return BatchDesigns(weights, norms**2, gaps, failed.size)
+
+
+def _check_tolerance(tolerance: Any) -> float:
+    """Return an efficiency that may be missed: zero is allowed, since a vertex can be optimal."""
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float | np.number):
+        raise TypeError(f"tolerance: expected a number; got {tolerance!r}")
+    if not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance: must be at least 0 and below 1; got {tolerance}")
+    return float(tolerance)
 
 
 class _Solved(NamedTuple):
-    """Designs (R, A), norms and certified gaps of a block of problems."""
+    """Designs (R, A), norms, certified gaps and the duals (R, r) that prove them, of a block."""
 
     weights: Floats
-    lengths: Floats
+    norms: Floats
     gaps: Floats
+    duals: Floats
+
+
+class _Walk(NamedTuple):
+    """Where the problems still on their way are: a basis each, its inverse, its coefficients."""
+
+    basis: Indices
+    inverse: Floats
+    coefficients: Floats
+
+    def of(self, chosen: Flags) -> _Walk:
+        """Take the chosen problems only."""
+        return _Walk(self.basis[chosen], self.inverse[chosen], self.coefficients[chosen])
+
+    def pivot(self, entering: Indices, point: Floats, price: Floats, sigma: Floats) -> None:
+        """Bring in one action of each problem, in place; the ratio test says which one leaves.
+
+        There is always one: the slopes times the costs sum to the price, which is positive.
+        """
+        basis, inverse, coefficients = self
+        every = np.arange(entering.size)
+        cost = np.take_along_axis(sigma, basis, axis=1)
+        sign = np.copysign(1.0, price)
+        change = sign[:, None] * _apply(inverse, point)
+        slopes = change * np.copysign(1.0, coefficients)
+        ratios = np.where(slopes > 0, np.abs(coefficients / change), np.inf)
+        order = ratios.argsort(axis=1)
+        rise = np.take_along_axis(np.maximum(slopes, 0.0) * cost, order, axis=1)
+        rise = 2 * rise.cumsum(axis=1) + (sigma[every, entering] - np.abs(price))[:, None]
+        leaving = order[every, (rise >= 0).argmax(axis=1)]
+        step = ratios[every, leaving]
+        coefficients -= step[:, None] * change
+        coefficients[every, leaving] = sign * step
+        row = inverse[every, leaving] / change[every, leaving][:, None]
+        inverse -= change[:, :, None] * row[:, None, :]
+        inverse[every, leaving] = sign[:, None] * row
+        basis[every, leaving] = entering
 
 
 class _Shared:
@@ -144,81 +189,55 @@ class _Shared:
             return self._certified(sigma, *self._walk(sigma))
 
     def _walk(self, sigma: Floats) -> tuple[Indices, Floats]:
-        """Pivot, all problems at once, until no price exceeds one; return bases and inverses."""
+        """Pivot, all problems at once, until no price exceeds one; return bases and inverses.
+
+        Whoever runs out of pivots keeps the start, whose gap is too large, and is solved alone.
+        """
         n_problems, rank = sigma.shape[0], self.start.size
         final_basis = np.tile(self.start, (n_problems, 1))
         final_inverse = np.tile(np.linalg.inv(self.points[self.start].T), (n_problems, 1, 1))
         walkers = np.arange(n_problems)
-        basis, inverse = final_basis.copy(), final_inverse.copy()
-        w = inverse @ self.goal
+        walk = _Walk(final_basis.copy(), final_inverse.copy(), final_inverse @ self.goal)
         for _ in range(MOST_PIVOTS * (rank + 1)):
-            cost = np.take_along_axis(sigma[walkers], basis, axis=1)
-            y = _times(np.copysign(cost, w), inverse)
-            prices = np.abs(y @ self.points.T) / sigma[walkers]
+            cost = np.take_along_axis(sigma[walkers], walk.basis, axis=1)
+            dual = _times(np.copysign(cost, walk.coefficients), walk.inverse)
+            prices = np.abs(dual @ self.points.T) / sigma[walkers]
             entering = prices.argmax(axis=1)
             going = prices[np.arange(walkers.size), entering] > 1 + self.price_tolerance
-            stay = walkers[~going]
-            final_basis[stay], final_inverse[stay] = basis[~going], inverse[~going]
+            stay, staying = walkers[~going], walk.of(~going)
+            final_basis[stay], final_inverse[stay] = staying.basis, staying.inverse
             if not going.any():
                 break
-            walkers, basis, inverse, w = walkers[going], basis[going], inverse[going], w[going]
-            entering, y, cost = entering[going], y[going], cost[going]
-            self._pivot(entering, y, sigma[walkers, entering], cost, basis, inverse, w)
+            walkers, walk, entering = walkers[going], walk.of(going), entering[going]
+            point = self.points[entering]
+            price = np.einsum("rk,rk->r", point, dual[going])
+            walk.pivot(entering, point, price, sigma[walkers])
         return final_basis, final_inverse
-
-    def _pivot(
-        self,
-        entering: Indices,
-        y: Floats,
-        entering_cost: Floats,
-        cost: Floats,
-        basis: Indices,
-        inverse: Floats,
-        w: Floats,
-    ) -> None:
-        """Bring in one action of each problem, in place; the ratio test says which one leaves."""
-        every = np.arange(entering.size)
-        point = self.points[entering]
-        price = np.einsum("rk,rk->r", point, y)
-        sign = np.copysign(1.0, price)
-        change = sign[:, None] * _apply(inverse, point)
-        slopes = np.copysign(change, change * w)
-        ratios = np.where(slopes > 0, np.abs(w / change), np.inf)
-        order = ratios.argsort(axis=1)
-        rise = np.take_along_axis(np.maximum(slopes, 0.0) * cost, order, axis=1)
-        rise = 2 * rise.cumsum(axis=1) + (entering_cost - np.abs(price))[:, None]
-        leaving = order[every, (rise >= 0).argmax(axis=1)]
-        step = ratios[every, leaving]
-        w -= step[:, None] * change
-        w[every, leaving] = sign * step
-        row = inverse[every, leaving] / change[every, leaving][:, None]
-        inverse -= change[:, :, None] * row[:, None, :]
-        inverse[every, leaving] = sign[:, None] * row
-        basis[every, leaving] = entering
 
     def _certified(self, sigma: Floats, basis: Indices, inverse: Floats) -> _Solved:
         """Compute coefficients and duals afresh from the bases, with certified gaps."""
         rows, cost = self.points[basis], np.take_along_axis(sigma, basis, axis=1)
         columns = rows.transpose(0, 2, 1)
         inverse = inverse + (np.eye(basis.shape[1]) - inverse @ columns) @ inverse
-        w = inverse @ self.target
-        w += _apply(inverse, self.target - _apply(columns, w))
+        coefficients = inverse @ self.target
+        coefficients += _apply(inverse, self.target - _apply(columns, coefficients))
         back = inverse.transpose(0, 2, 1) * cost[:, None, :]
-        w[negligible(w * cost, rows / cost[:, :, None], back)] = 0.0
+        coefficients[negligible(coefficients * cost, rows / cost[:, :, None], back)] = 0.0
         signs = np.copysign(cost, inverse @ self.goal)
-        y = _times(signs, inverse)
-        y += _times(signs - _apply(rows, y), inverse)
-        top = (np.abs(y @ self.points.T) / sigma).max(axis=1)
-        lengths = (np.abs(w) * cost).sum(axis=1)
-        missed = np.abs(self.target - _apply(columns, w)).max(axis=1) / np.abs(self.target).max()
-        gaps = np.maximum(np.abs(1 - (y @ self.target) / top / lengths), missed)
+        dual = _times(signs, inverse)
+        dual += _times(signs - _apply(rows, dual), inverse)
+        top = (np.abs(dual @ self.points.T) / sigma).max(axis=1)
+        norms = (np.abs(coefficients) * cost).sum(axis=1)
+        missed = np.abs(self.target - _apply(columns, coefficients)).max(axis=1)
+        missed = missed / np.abs(self.target).max()
+        gaps = np.maximum(np.abs(1 - (dual @ self.target) / top / norms), missed)
         # What rounding may have done to the prices and to both sides of the gap.
-        terms = _apply(np.abs(rows), np.abs(y))
-        errors = np.abs(y) @ np.abs(self.target) + (np.abs(w) * terms).sum(axis=1)
-        gaps += PRICE_ROUNDING * (errors / lengths + (terms / cost).max(axis=1))
+        terms = _apply(np.abs(rows), np.abs(dual))
+        errors = np.abs(dual) @ np.abs(self.target) + (np.abs(coefficients) * terms).sum(axis=1)
+        gaps += PRICE_ROUNDING * (errors / norms + (terms / cost).max(axis=1))
         weights = np.zeros(sigma.shape)
-        np.put_along_axis(weights, basis, np.abs(w) * cost / lengths[:, None], axis=1)
-        return _Solved(weights, lengths, gaps)
+        np.put_along_axis(weights, basis, np.abs(coefficients) * cost / norms[:, None], axis=1)
+        return _Solved(weights, norms, gaps, dual)
 
 
 def _apply(matrices: Floats, vectors: Floats) -> Floats:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +30,8 @@ from speedlib._tolerances import (
     SMOOTH_EFFICIENCY,
     WHITENED,
 )
-from speedlib.checks import Floats, check_choice, check_features, check_share, check_variances
+from speedlib.checks import Floats, check_choice, check_features, check_share
+from speedlib.solvers._batch_arguments import check_problems
 from speedlib.solvers._batch_newton import Problems
 from speedlib.solvers.exchange import solve
 
@@ -109,9 +111,7 @@ def smooth_designs(
            [0.33333, 0.66667]])
     """
     x = check_features(features)
-    v = check_variances(variances, x.shape[0], batch=True)
-    if v.ndim != 2:
-        raise ValueError(f"variances: expected shape (R, {x.shape[0]}); got shape {v.shape}")
+    v = check_problems(variances, x.shape[0])
     check_choice("criterion", criterion, ("A", "D"))
     tolerance = check_share("tolerance", tolerance)
     weights, values, bounds = np.zeros(v.shape), np.zeros(len(v)), np.zeros(len(v))
@@ -121,7 +121,8 @@ def smooth_designs(
         size = max(1, NUMBERS_AT_ONCE // max(len(x), products**2))
         for first in range(0, len(v), size):
             block = slice(first, first + size)
-            weights[block], values[block], bounds[block] = batch.solve(v[block], tolerance)
+            solved = batch.solve(v[block], tolerance)
+            weights[block], values[block], bounds[block] = solved
     left = np.flatnonzero(~(bounds >= 1.0 - tolerance))
     for r in left:
         single = solve(x / np.sqrt(v[r])[:, None], criterion, tolerance=tolerance)
@@ -140,6 +141,21 @@ def _frame(x: Floats) -> Floats | None:
     return np.asarray((right / values[:, None]).T / scale[:, None])
 
 
+class _Solved(NamedTuple):
+    """Designs (R, A) of a block of problems, their values, and lower bounds on efficiencies."""
+
+    weights: Floats
+    values: Floats
+    bounds: Floats
+
+
+class _Worth(NamedTuple):
+    """Values of designs, and lower bounds on their efficiencies."""
+
+    values: Floats
+    bounds: Floats
+
+
 class _Batch:
     """Problems with the same features; a frame holds coordinates that suit them."""
 
@@ -147,23 +163,22 @@ class _Batch:
         self.features, self.frame, self.criterion = features, frame, criterion
         self.problems = Problems(features @ frame, frame.T @ frame if criterion == "A" else None)
 
-    def solve(self, v: Floats, tolerance: float) -> tuple[Floats, Floats, Floats]:
-        """Return weights, values and efficiency bounds; a bound of zero or nan where it failed."""
+    def solve(self, v: Floats, tolerance: float) -> _Solved:
+        """Solve a block; a bound of zero or nan where that failed."""
         unit = np.exp(np.log(v).mean(axis=1))
         with np.errstate(all="ignore"):
             precisions = unit[:, None] / v
             try:
                 weights = self.problems.central_path(precisions, tolerance)
-                weights, values, bounds = self._certified(weights, precisions, tolerance)
+                solved = self._certified(weights, precisions, tolerance)
             except np.linalg.LinAlgError:  # All start anew on their own: rare enough.
-                return np.zeros_like(v), np.zeros(len(v)), np.zeros(len(v))
+                return _Solved(np.zeros_like(v), np.zeros(len(v)), np.zeros(len(v)))
             if self.criterion == "D":
-                return weights, values - self.features.shape[1] * np.log(unit), bounds
-            return weights, values * unit, bounds
+                moved = solved.values - self.features.shape[1] * np.log(unit)
+                return solved._replace(values=moved)
+            return solved._replace(values=solved.values * unit)
 
-    def _certified(
-        self, weights: Floats, precisions: Floats, tolerance: float
-    ) -> tuple[Floats, Floats, Floats]:
+    def _certified(self, weights: Floats, precisions: Floats, tolerance: float) -> _Solved:
         """Judge designs on few actions and, where that costs too much, on all of them."""
         slacks = 1.0 - self.problems.at(precisions, weights).sensitivity
         solid = np.where(weights > slacks, weights, 0.0)
@@ -176,7 +191,7 @@ class _Batch:
                 chosen = self._fewest(chosen * precisions[left]) / precisions[left]
             final[left] = chosen / chosen.sum(axis=1, keepdims=True)
             values[left], bounds[left] = self._judged(final[left], rows[left])
-        return final, values, bounds
+        return _Solved(final, values, bounds)
 
     def _fewest(self, u: Floats) -> Floats:
         """Find numbers u, at most d(d+1)/2 of them positive, with the same M (Caratheodory).
@@ -209,8 +224,8 @@ class _Batch:
         fewest[every[:, None], basis] = np.maximum(shares, 0.0)
         return fewest[:, :-1]
 
-    def _judged(self, weights: Floats, rows: Floats) -> tuple[Floats, Floats]:
-        """Return values and efficiency bounds, from coordinates G in which G'MG is the identity.
+    def _judged(self, weights: Floats, rows: Floats) -> _Worth:
+        """Judge designs from coordinates G in which G'MG is the identity.
 
         An error in G'x is at most that of its terms, and moves a sensitivity no more than that.
         """
@@ -233,4 +248,4 @@ class _Batch:
         terms = np.abs(rows) @ np.abs(factor)
         lost = IMAGE_ROUNDING * d * np.sqrt((terms**2).sum(axis=2).max(axis=1))
         bounds = np.where(eigenvalues[:, 0] > WHITENED, 1.0 / largest - lost, 0.0)
-        return values, np.clip(bounds, 0.0, 1.0)
+        return _Worth(values, np.clip(bounds, 0.0, 1.0))

@@ -51,7 +51,7 @@ class ElfvingSolution:
         Largest entry of :math:`|c - \sum_a u_a x(a)/\sigma(a)|` relative to the largest of c, each
         feature measured in units of its largest value.
     pricings : int
-        Number of products X y with all actions, the one of the certificate included.
+        Number of products X y with all actions, those of the certificate included.
     iterations : int
         Number of simplex pivots.
     """
@@ -94,7 +94,7 @@ def elfving_design(
     Raises
     ------
     ValueError
-        If the direction is not in the span of the features.
+        If the direction is not in the span of the features, or an argument breaks its rule.
 
     Notes
     -----
@@ -130,8 +130,14 @@ def solve(x: Floats, sigma: Floats, c: Floats) -> ElfvingSolution:
     weights[proof.support] = np.abs(proof.coefficients) / proof.norm
     return ElfvingSolution(
         weights=weights,
-        **proof._asdict(),
-        pricings=vertex.pricings + 1,
+        support=proof.support,
+        coefficients=proof.coefficients,
+        dual=proof.dual,
+        norm=proof.norm,
+        lower=proof.lower,
+        gap=proof.gap,
+        residual=proof.residual,
+        pricings=vertex.pricings + proof.pricings,
         iterations=vertex.pivots,
     )
 
@@ -139,6 +145,15 @@ def solve(x: Floats, sigma: Floats, c: Floats) -> ElfvingSolution:
 def _nothing_to_estimate(x: Floats, sigma: Floats) -> ElfvingSolution:
     weights = np.zeros(x.shape[0])
     weights[sigma.argmin()] = 1.0
-    none = np.zeros(0, dtype=np.intp)
-    nowhere = np.zeros(x.shape[1])
-    return ElfvingSolution(weights, none, np.zeros(0), nowhere, 0.0, 0.0, 0.0, 0.0, 0, 0)
+    return ElfvingSolution(
+        weights=weights,
+        support=np.zeros(0, dtype=np.intp),
+        coefficients=np.zeros(0),
+        dual=np.zeros(x.shape[1]),
+        norm=0.0,
+        lower=0.0,
+        gap=0.0,
+        residual=0.0,
+        pricings=0,
+        iterations=0,
+    )

@@ -21,6 +21,7 @@ it is the slab between Elfving's two supporting planes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -164,27 +165,67 @@ def solve(
     if matrix is not None and not matrix.any():
         raise ValueError("matrix: must not be zero; every design would be optimal")
     kernel = None if criterion == "D" else kernel_of(matrix, x.shape[1])
-    root = None if kernel is None else kernel.root
-    frame = whitening(x, root)
-
-    work = spanning_set(x, frame, root)
-    near = x[work] @ frame
-    near_root = None if root is None else frame.T @ root
-    iterate = start(near, near_root, frame, 1.0 / (near**2).sum(axis=1), 0.1)
-    best, best_gap, steps, goal = (work, iterate), np.inf, 0, 0.1
+    problem = _Problem(x, kernel, tolerance)
+    state = _start(problem)
+    best, best_gap, steps, goal = state, np.inf, 0, 0.1
     for _ in range(max_rounds):
-        iterate, taken = _improve(iterate, goal)
-        steps += taken
+        iterate, taken = _improve(state.iterate, goal)
+        state, steps = _State(state.work, iterate), steps + taken
         scores = squared_norms(x, iterate.factor) * (iterate.total / iterate.size)
         gap = float(scores.max()) - 1.0
         if gap < best_gap:
-            best, best_gap = (work, iterate), gap
-        incoming = _violators(x, scores, work, 4 * frame.shape[1] + 4)
+            best, best_gap = state, gap
+        incoming = _violators(x, scores, state.work, 4 * iterate.frame.shape[1] + 4)
         if gap <= tolerance / 2 or (taken == STEPS and incoming.size == 0):
             break
         goal = max(min(goal, 0.1 * gap), tolerance / 4)
-        work, iterate = _exchange(x, root, work, iterate, incoming, gap, goal)
-    return _certified(x, kernel, *best, best_gap, tolerance, steps)
+        state = _exchange(problem, state, incoming, gap, goal)
+    return _certified(problem, best, best_gap, steps)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """What is asked for.
+
+    Attributes
+    ----------
+    points : ndarray, shape (A, d)
+        The points, checked.
+    kernel : Kernel or None
+        The matrix K, factored; None for the D-criterion.
+    tolerance : float
+        Efficiency that may be missed.
+    """
+
+    points: Floats
+    kernel: Kernel | None
+    tolerance: float
+
+    @property
+    def root(self) -> Floats | None:
+        """The factor B of K."""
+        return None if self.kernel is None else self.kernel.root
+
+    def start(self, work: Indices, frame: Floats, weights: Floats, least_slack: float) -> Iterate:
+        """First iterate of Newton's method on a working set, from weights of any sum."""
+        near_root = None if self.root is None else frame.T @ self.root
+        return start(self.points[work] @ frame, near_root, frame, weights, least_slack)
+
+
+class _State(NamedTuple):
+    """The working set, as indices of points, and the design on it."""
+
+    work: Indices
+    iterate: Iterate
+
+
+def _start(problem: _Problem) -> _State:
+    """Begin on points that span, each with a weight that makes up for its length."""
+    x, root = problem.points, problem.root
+    frame = whitening(x, root)
+    work = spanning_set(x, frame, root)
+    weights = 1.0 / ((x[work] @ frame) ** 2).sum(axis=1)
+    return _State(work, problem.start(work, frame, weights, 0.1))
 
 
 def _improve(iterate: Iterate, goal: float) -> tuple[Iterate, int]:
@@ -210,15 +251,10 @@ def _violators(x: Floats, scores: Floats, work: Indices, count: int) -> Indices:
 
 
 def _exchange(
-    x: Floats,
-    root: Floats | None,
-    work: Indices,
-    iterate: Iterate,
-    incoming: Indices,
-    gap: float,
-    goal: float,
-) -> tuple[Indices, Iterate]:
+    problem: _Problem, state: _State, incoming: Indices, gap: float, goal: float
+) -> _State:
     """Drop what carries no information and take in the violators with a little weight."""
+    work, iterate = state
     carried = iterate.weights * (iterate.points**2).sum(axis=1)
     promising = iterate.sensitivity * iterate.total > 1.0 - 2.0 * gap
     kept = promising | (carried > LITTLE / work.size)
@@ -230,26 +266,17 @@ def _exchange(
         ]
     )
     work = np.concatenate([work[kept], incoming])
-    frame = iterate.frame
-    near_root = None if root is None else frame.T @ root
-    return work, start(x[work] @ frame, near_root, frame, weights, goal)
+    return _State(work, problem.start(work, iterate.frame, weights, goal))
 
 
-def _certified(
-    x: Floats,
-    kernel: Kernel | None,
-    work: Indices,
-    iterate: Iterate,
-    gap: float,
-    tolerance: float,
-    steps: int,
-) -> ExchangeDesign:
+def _certified(problem: _Problem, state: _State, gap: float, steps: int) -> ExchangeDesign:
     """Compute value and bound from the weights and the ellipsoid.
 
     The ellipsoid was priced on all points, so its bound holds whatever happens to the weights: a
     few more steps on the working set sharpen them, those that vanish go, and so do those that
     the same information matrix can be had without, provided that the design stays good.
     """
+    x, iterate = problem.points, state.iterate
     largest = np.sqrt((1.0 + gap) * iterate.size / iterate.total)
     factor = iterate.factor / (largest + largest_error(x, iterate.factor))
     for _ in range(SHARPENING):
@@ -259,10 +286,18 @@ def _certified(
     choices = []
     for weights in (_fewest(pruned, iterate.points), pruned, iterate.weights):
         design = np.zeros(x.shape[0])
-        design[work] = weights / weights.sum()
-        value, bound = certified_value(design, x, kernel, factor)
-        choices.append(ExchangeDesign(design, value, bound, factor, steps + SHARPENING))
-        if bound >= 1.0 - tolerance:
+        design[state.work] = weights / weights.sum()
+        worth = certified_value(design, x, problem.kernel, factor)
+        choices.append(
+            ExchangeDesign(
+                weights=design,
+                value=worth.value,
+                efficiency_bound=worth.efficiency_bound,
+                dual=factor,
+                iterations=steps + SHARPENING,
+            )
+        )
+        if worth.efficiency_bound >= 1.0 - problem.tolerance:
             return choices[-1]
     return max(choices, key=lambda choice: choice.efficiency_bound)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from speedlib._tolerances import PRICE_TOLERANCE
 from speedlib.designs import pe_loss
-from speedlib.solvers.batch import pe_designs
+from speedlib.solvers.batch import _Shared, pe_designs
 from speedlib.solvers.elfving import elfving_design
 
 
@@ -94,6 +96,47 @@ def test_what_misses_its_certificate_is_solved_alone():
     assert 0 < alone < 200
 
 
+def exact_gap(points, sigma, target, support, dual):
+    """Gap between norm and lower bound in rational arithmetic, from the numbers as stored."""
+    rows = [[Fraction(t) for t in row] for row in points]
+    y, c = [Fraction(t) for t in dual], [Fraction(t) for t in target]
+    prices = [
+        abs(sum(p * q for p, q in zip(row, y, strict=True))) / Fraction(s)
+        for row, s in zip(rows, sigma, strict=True)
+    ]
+    lower = sum(p * q for p, q in zip(c, y, strict=True)) / max(prices)
+    system = [[rows[a][j] for a in support] + [c[j]] for j in range(len(c))]
+    for i in range(len(c)):
+        pivot = next(k for k in range(i, len(c)) if system[k][i] != 0)
+        system[i], system[pivot] = system[pivot], system[i]
+        system[i] = [t / system[i][i] for t in system[i]]
+        for k in set(range(len(c))) - {i}:
+            system[k] = [s - system[k][i] * t for s, t in zip(system[k], system[i], strict=True)]
+    norm = sum(abs(row[-1]) * Fraction(sigma[a]) for row, a in zip(system, support, strict=True))
+    return abs(float(1 - lower / norm))
+
+
+@pytest.mark.parametrize("orders", [0, 3])
+def test_reported_gaps_hold_in_exact_arithmetic(orders):
+    """Prices are plain products here: the gap allows for what rounding may have done to them."""
+    checked = tight = 0
+    for seed in range(30):
+        rng = np.random.default_rng([13, orders, seed])
+        d = 2 + seed % 4
+        x = rng.standard_normal((10, d)) * 10.0 ** rng.uniform(-orders, orders, size=(10, 1))
+        sigma, c = np.exp(0.5 * rng.standard_normal((6, 10))), rng.dirichlet(np.ones(10)) @ x
+        shared = _Shared(x, sigma**2, c, PRICE_TOLERANCE)
+        solved = shared.solve(sigma)
+        for r, weights in enumerate(solved.weights):
+            support = np.flatnonzero(weights)
+            if support.size == d and solved.gaps[r] < 0.1:
+                exact = exact_gap(shared.points, sigma[r], shared.target, support, solved.duals[r])
+                assert exact <= solved.gaps[r], seed
+                checked, tight = checked + 1, tight + (exact > solved.gaps[r] / 100)
+    assert checked > 120
+    assert tight > 0
+
+
 def test_the_order_of_the_problems_changes_nothing():
     """So many that they are solved in several blocks, and in others when they are reversed."""
     rng = np.random.default_rng(1)
@@ -164,5 +207,13 @@ def test_an_approximate_oracle_keeps_its_promise_and_uses_its_leave(tolerance: f
 
 @pytest.mark.parametrize("tolerance", [-0.1, 1.0, np.nan])
 def test_tolerances_that_are_none_are_refused(tolerance: float) -> None:
-    with pytest.raises(ValueError, match="tolerance"):
-        pe_designs(np.eye(2), np.ones((1, 2)), [1.0, 1.0], tolerance=tolerance)
+    """They are refused also where nothing is left to solve."""
+    for c, n_problems in (([1.0, 1.0], 1), ([0.0, 0.0], 1), ([1.0, 1.0], 0)):
+        with pytest.raises(ValueError, match="tolerance: must be at least 0 and below 1; got"):
+            pe_designs(np.eye(2), np.ones((n_problems, 2)), c, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("tolerance", ["0.1", None, True])
+def test_a_tolerance_is_a_number(tolerance: object) -> None:
+    with pytest.raises(TypeError, match="tolerance: expected a number; got"):
+        pe_designs(np.eye(2), np.ones((1, 2)), [0.0, 0.0], tolerance=tolerance)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import linprog
 
+from speedlib.solvers._elfving_problem import Problem
 from speedlib.solvers.elfving import elfving_design
 
 GAP = 1e-9
@@ -313,6 +314,26 @@ def test_memory_stays_far_below_that_of_the_features():
 
 
 # Input
+
+
+def test_pricings_count_every_product_with_all_actions(monkeypatch):
+    """Among them a second one of the certificate, where actions without weight are short."""
+    prices, strides = Problem.prices, []
+
+    def counted(problem, dual, stride=1):
+        strides.append(stride)
+        return prices(problem, dual, stride)
+
+    monkeypatch.setattr(Problem, "prices", counted)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = 1e-4 * rng.standard_normal((12, 4)) * 10.0 ** rng.uniform(-5, 5, size=(12, 1))
+        x[0] = 1e6 * rng.standard_normal(4)
+        strides.clear()
+        assert elfving_design(x, np.ones(12), x[0]).pricings == strides.count(1)
+    x = rng.standard_normal((20_000, 3))
+    strides.clear()
+    assert elfving_design(x, np.ones(len(x)), x[0]).pricings == strides.count(1) < len(strides)
 
 
 def test_nothing_to_estimate():
