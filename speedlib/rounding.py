@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._tolerances import PULL_SLACK as SLACK
+from speedlib._tolerances import PULL_SLACK
 from speedlib.checks import Counts, Floats, check_budgets, check_choice, check_designs
 
 __all__ = ["ROUNDINGS", "ceil_counts", "efficient_counts", "floor_counts", "round_design"]
@@ -45,7 +45,7 @@ def floor_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     >>> floor_counts([0.29, 0.71], 100)
     array([29, 71])
     """
-    return np.floor(_targets(weights, rounds) + SLACK).astype(np.int64)
+    return np.floor(_targets(weights, rounds) + PULL_SLACK).astype(np.int64)
 
 
 def ceil_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
@@ -74,7 +74,7 @@ def ceil_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     array([29, 71,  1])
     """
     # The maximum turns the -0.0 of an empty weight into 0.
-    return np.maximum(np.ceil(_targets(weights, rounds) - SLACK), 0.0).astype(np.int64)
+    return np.maximum(np.ceil(_targets(weights, rounds) - PULL_SLACK), 0.0).astype(np.int64)
 
 
 def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
@@ -116,7 +116,7 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     divisor = np.where(designs > 0, designs, 1.0)
     multiplier = n - np.count_nonzero(designs, axis=1, keepdims=True) / 2
     first = (designs > 0) & (multiplier > 0)
-    counts = np.maximum(np.ceil(multiplier * designs - SLACK), first.astype(float))
+    counts = np.maximum(np.ceil(multiplier * designs - PULL_SLACK), first.astype(float))
     missing = n[:, 0] - counts.sum(axis=1)
     while missing.any():
         short, over = np.flatnonzero(missing > 0), np.flatnonzero(missing < 0)
