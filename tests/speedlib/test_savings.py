@@ -93,3 +93,28 @@ def test_what_has_no_saving_is_refused() -> None:
     batch = STRATEGY.begin(X, POLICY, 1000, rng=1, replications=3)
     with pytest.raises(ValueError, match="trial: must be a single one; got 3 replications"):
         estimate_saving(batch, Rewards.none((3, 2)), seed=1)
+
+
+def test_the_interval_is_that_of_experiments_simulated_again() -> None:
+    """The bootstrap once more, written out for one-hot actions, where errors are sums."""
+    bandit = LinearBandit(X, [1.0, 0.0], Sigma=np.diag([0.2, 2.0]))
+    trial, last = experiment(bandit, 2000, 1)
+    found = estimate_saving(trial, last, seed=9, repetitions=300, level=0.9)
+
+    def weighted(trial, variances):
+        """Rounds of weighted least squares under the target policy for the trial's error."""
+        error = np.sum(POLICY**2 * variances / trial.commitment.counts, axis=-1)
+        return (variances @ POLICY) / error
+
+    means = (trial.explored + last).means
+    world = LinearBandit(X, means, variances=trial.variances)
+    again = STRATEGY.begin(X, POLICY, 2000, rng=9, replications=300)
+    rng = np.random.default_rng([9, 2])
+    again.next_counts(world.pull(again.first_counts(), rng))
+    errors = np.log(weighted(again, again.variances) / weighted(again, trial.variances))
+    low, high = weighted(trial, trial.variances) / np.exp(np.quantile(errors, [0.95, 0.05]))
+    assert found.low[1] == pytest.approx(low, rel=1e-9)
+    assert found.high[1] == pytest.approx(high, rel=1e-9)
+    usual = estimate_saving(trial, last, seed=9)
+    same = estimate_saving(trial, last, seed=9, repetitions=1000, level=0.95)
+    assert usual.low.tolist() == same.low.tolist()

@@ -86,3 +86,31 @@ def test_the_ranks_of_resamples_are_those_of_drawing_them_out() -> None:
 def test_a_share_is_between_zero_and_one(share) -> None:
     with pytest.raises(ValueError, match="share: must lie strictly between 0 and 1"):
         quantile_slope([1.0, 2.0], [[1.0], [2.0]], share, rng=1)
+
+
+def test_points_are_a_list_of_numbers() -> None:
+    with pytest.raises(ValueError, match="x: a slope needs two different numbers"):
+        slope_weights([[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_an_interval_of_a_quantile_has_the_level_that_is_asked_for() -> None:
+    rng = np.random.default_rng(7)
+    samples = [rng.gamma(2.0, size, 400) for size in (1.0, 0.1)]
+    usual, same, narrow = (
+        quantile_slope([1.0, 9.0], samples, 0.5, rng=1, **more)
+        for more in ({}, {"level": 0.999}, {"level": 0.5})
+    )
+    assert usual == same
+    assert usual.low < narrow.low < narrow.estimate < narrow.high < usual.high
+
+
+@pytest.mark.parametrize(
+    ("samples", "level", "message"),
+    [
+        ([[1.0], [0.0]], 0.9, "samples: must be greater than 0"),
+        ([[1.0], [2.0]], 1.0, "level: must lie strictly between 0 and 1; got 1.0"),
+    ],
+)
+def test_what_has_no_quantile_or_level_is_refused(samples, level, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        quantile_slope([1.0, 2.0], samples, 0.5, rng=1, level=level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -17,7 +18,7 @@ from speedlib.strategies import (
     OnPolicy,
     Oracle,
 )
-from speedlib.trials import Strategy, commit
+from speedlib.trials import Strategy, commit, play
 
 from .cases import (
     ALL,
@@ -334,3 +335,42 @@ def test_criteria_of_all_directions_refuse_features_that_do_not_span_at_once(
     policy = np.full(len(features), 1 / len(features))
     with pytest.raises(ValueError, match=r"features: .-optimal needs actions that span all"):
         kind().begin(features, policy, 100, rng=1)
+
+
+# --- commitments and plays ------------------------------------------------------------------------
+
+
+@every_strategy
+def test_a_commitment_cannot_be_written_to(strategy: Strategy) -> None:
+    trial = begin(strategy, ROTATED, BALL.policy, 90, 13, replications=2)
+    rng = np.random.default_rng(14)
+    commitment = commit(trial, lambda counts: ROTATED.pull(counts, rng))
+    for field in dataclasses.fields(commitment):
+        part = getattr(commitment, field.name)
+        assert part is None or not part.flags.writeable, field.name
+
+
+@pytest.mark.parametrize("replications", [None, 3])
+def test_rewards_of_other_pulls_are_told_by_the_first_that_differs(replications) -> None:
+    trial = begin(OnPolicy(), BALL.bandit, BALL.policy, 80, 3, replications=replications)
+    counts = trial.first_counts().copy()
+    place = (3,) if replications is None else (1, 3)
+    asked = counts[place]
+    counts[place] += 2
+    where = "" if replications is None else r" of replication \(1,\)"
+    told = BALL.bandit.pull(counts, np.random.default_rng(1))
+    rule = rf"got {asked + 2} instead of {asked} for action 3{where}$"
+    with pytest.raises(ValueError, match=rule):
+        trial.estimate(told)
+
+
+def test_what_cannot_be_played_is_refused() -> None:
+    rng = np.random.default_rng(1)
+    with pytest.raises(TypeError, match=r"trial: pass what strategy.begin.* returns; got SPEED"):
+        commit(SPEED(), lambda counts: BALL.bandit.pull(counts, rng))
+    with pytest.raises(TypeError, match="rewards: expected Rewards"):
+        play(begin(SPEED(), BALL.bandit, BALL.policy, 80, 3), lambda counts: None)
+    begun = begin(SPEED(), BALL.bandit, BALL.policy, 80, 3)
+    begun.next_counts(BALL.bandit.pull(begun.first_counts(), rng))
+    with pytest.raises(RuntimeError, match="has been told its first rewards already"):
+        play(begun, lambda counts: BALL.bandit.pull(counts, rng))
