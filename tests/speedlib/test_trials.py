@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from speedlib.estimators import value_coefficients
 from speedlib.rewards import Rewards
 from speedlib.strategies import (
     SPEED,
@@ -374,3 +375,13 @@ def test_what_cannot_be_played_is_refused() -> None:
     begun.next_counts(BALL.bandit.pull(begun.first_counts(), rng))
     with pytest.raises(RuntimeError, match="has been told its first rewards already"):
         play(begun, lambda counts: BALL.bandit.pull(counts, rng))
+
+
+def test_replications_may_weight_by_variances_of_their_own() -> None:
+    """At the public door, too: a row of variances for each row of counts."""
+    counts, variances = np.array([[3, 1], [2, 2]]), np.array([[1.0, 4.0], [2.0, 1.0]])
+    features, direction = np.array([[1.0], [2.0]]), np.array([1.0])
+    both = value_coefficients(counts, features, variances, direction)
+    alone = [value_coefficients(counts[r], features, variances[r], direction) for r in range(2)]
+    assert both == pytest.approx(np.array(alone))
+    assert np.any(both[0] != both[1])
