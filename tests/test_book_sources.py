@@ -106,6 +106,7 @@ def test_the_map_shows_every_theorem_lemma_and_proposition_of_the_paper(relation
     assert printed - relations.ours <= shown
 
 
+@pytest.mark.slow
 def test_the_committed_pictures_are_those_of_the_notebooks():
     derived = pictures(ROOT, all_notebooks())
     assert {name: (ROOT / name).read_bytes() for name in derived} == derived

@@ -48,6 +48,7 @@ def test_every_survivor_has_a_reason_and_every_reason_a_survivor() -> None:
     assert explained - {(row["function"], row["new"]) for row in ALIVE} == set()
 
 
+@pytest.mark.slow
 def test_all_is_stored_with_what_it_depends_on() -> None:
     assert {row["module"] for row in STORED["rows"]} == {
         Path(name).stem for name in SETTINGS["only_mutate"]

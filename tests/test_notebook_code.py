@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ FOLDED = {"figures.show", "record"}
 every_notebook = pytest.mark.parametrize("name", NOTEBOOKS)
 
 
+@cache
 def cells(name: str) -> list[tuple[ast.Module, bool]]:
     """Return the code of each cell, and whether the page folds it."""
     return [

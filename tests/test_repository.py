@@ -148,6 +148,7 @@ def installed_packages() -> Mapping[str, list[str]]:
     return packages_distributions()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "project", "extras"),
     [

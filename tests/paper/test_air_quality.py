@@ -32,6 +32,7 @@ def real(monkeypatch: pytest.MonkeyPatch, real_air_quality: Path) -> Path:
     return real_air_quality
 
 
+@pytest.mark.slow
 def test_the_surrogate_has_the_moments_of_the_data() -> None:
     drawn = air.draw_surrogate(MOMENTS, 200_000, np.random.default_rng(1))
     assert list(drawn) == list(air.COLUMNS)
@@ -184,6 +185,7 @@ def hourly() -> pd.DataFrame:
     return table
 
 
+@pytest.mark.slow
 def test_hours_are_spread_or_first_or_random(hourly: pd.DataFrame) -> None:
     complete = [place for place in range(200) if place % 4]
     rng = np.random.default_rng(9)

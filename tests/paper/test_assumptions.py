@@ -102,6 +102,7 @@ def optimal_vertices(features, deviations, direction):
     return [w for w, cost in found.items() if cost == min(found.values())]
 
 
+@pytest.mark.slow
 def test_uniqueness_agrees_with_an_enumeration_of_vertices():
     rng = np.random.default_rng(2)
     seen = []

@@ -172,6 +172,7 @@ def test_movielens_has_the_documented_size_and_columns() -> None:
     assert set(ratings["rating"]) == set(np.arange(1, 11) / 2)
 
 
+@pytest.mark.slow
 def test_movielens_numbers_are_those_of_the_file() -> None:
     packed = (ROOT / "data" / "movielens-latest-small.csv.bz2").read_bytes()
     header, *lines = bz2.decompress(packed).decode().splitlines()
@@ -232,6 +233,7 @@ def test_the_real_air_quality_is_read_as_another_reader_reads_it(
     assert (air["time"].diff().dropna().dt.total_seconds() == 3600).all()
 
 
+@pytest.mark.slow
 def test_what_is_fetched_is_never_in_the_repository() -> None:
     fetched = {each.file for each in datasets.catalogue() if each.download is not None}
     assert fetched == {"ratings.dat", "AirQualityUCI.csv"}

@@ -22,6 +22,7 @@ def squares(size):
     return st.lists(st.lists(WHOLE, min_size=size, max_size=size), min_size=size, max_size=size)
 
 
+@pytest.mark.slow
 @given(squares(3), st.lists(WHOLE, min_size=3, max_size=3))
 def test_elimination_agrees_with_numpy(rows, right):
     rows, right = exact.matrix(rows), exact.vector(right)
@@ -51,6 +52,7 @@ def test_more_equations_than_unknowns():
     assert exact.solve(tall, exact.vector([1, 2, 4])) is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(WHOLE, WHOLE), min_size=2, max_size=5), st.data())
 def test_designs_agree_with_the_library(points, data):
     points = [p for p in points if any(p)]

@@ -194,6 +194,7 @@ def test_a_linear_scale_draws_negative_numbers() -> None:
     assert ax.get_ylim()[0] < -1
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=6).map(sorted), st.floats(0.01, 2))
 def test_spread_is_the_nearest_arrangement_with_gaps(places: list[float], gap: float) -> None:
     found = np.array(plots.spread(places, gap, low=-3.0))

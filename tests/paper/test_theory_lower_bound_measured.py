@@ -169,6 +169,7 @@ def test_topping_up_spends_about_what_the_shares_cost():
         assert regret * n**2 == pytest.approx(1.0, abs=4 * error * n**2 + 0.03)
 
 
+@pytest.mark.slow
 def test_a_long_pilot_counts_with_its_own_scatters():
     half, variances, n = np.array([0.5, 0.5]), np.array([9.0, 1.0]), 1000
     regret, _ = measured.topped_up_regret(

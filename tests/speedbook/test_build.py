@@ -76,6 +76,7 @@ def states(book):
     return {row["notebook"]: (row["state"], row["seconds"]) for row in status["notebooks"]}
 
 
+@pytest.mark.slow
 def test_a_second_build_executes_nothing(tiny_book, kernels):
     before = tiny_book.snapshot()
     assert "2 executed, 0 unchanged" in build()
@@ -86,6 +87,7 @@ def test_a_second_build_executes_nothing(tiny_book, kernels):
     assert tiny_book.snapshot() == before
 
 
+@pytest.mark.slow
 def test_one_changed_line_of_speedlib_executes_all_again(tiny_book, kernels):
     build()
     edit(tiny_book.root / "speedlib/__init__.py", "ANSWER = 1", "ANSWER = 2")
@@ -96,6 +98,7 @@ def test_one_changed_line_of_speedlib_executes_all_again(tiny_book, kernels):
     assert kernels.ran == [FIG, PROP, FIG, PROP], "going back costs nothing"
 
 
+@pytest.mark.slow
 def test_only_the_changed_notebook_is_executed_and_prose_is_not_code(tiny_book, kernels):
     build()
     edit(tiny_book.root / FIG, "x + 1", "x + 2")
@@ -115,6 +118,7 @@ def test_a_removed_notebook_leaves_no_copy(tiny_book, kernels):
     assert not (tiny_book.root / "_build" / "stage" / FIG).exists()
 
 
+@pytest.mark.slow
 def test_refresh_writes_notebooks_and_ledger_once(tiny_book, kernels):
     assert f"Refreshed: {FIG}, {PROP}, book/ledger.json." in build("--refresh")
     first = tiny_book.snapshot()
@@ -131,6 +135,7 @@ def test_refresh_writes_notebooks_and_ledger_once(tiny_book, kernels):
     assert {name: (tiny_book.root / name).stat().st_mtime_ns for name in first} == times
 
 
+@pytest.mark.slow
 def test_a_build_only_says_that_committed_outputs_differ(tiny_book, kernels):
     build("--refresh")
     assert "Committed outputs differ" not in build()
@@ -142,6 +147,7 @@ def test_a_build_only_says_that_committed_outputs_differ(tiny_book, kernels):
     assert f"Refreshed: {FIG}." in build("--refresh")
 
 
+@pytest.mark.slow
 def test_refresh_ignores_pixels_but_not_plotted_numbers(tiny_book, kernels):
     def refresh(pixels, digest):
         kernels.picture = pixels, digest
@@ -154,6 +160,7 @@ def test_refresh_ignores_pixels_but_not_plotted_numbers(tiny_book, kernels):
     assert refresh(b"fonts of another", "other numbers") != first
 
 
+@pytest.mark.slow
 def test_a_page_shows_the_picture_of_the_notebook(tiny_book, kernels):
     kernels.picture = b"pixels", "numbers"
     edit(tiny_book.root / "book/index.md", "# Tiny", "# Tiny\n\n![](_static/figures/fig.png)")
@@ -167,6 +174,7 @@ def test_a_page_shows_the_picture_of_the_notebook(tiny_book, kernels):
     assert "book/index.md shows the figure 'gone', which no notebook displays" in build(code=3)
 
 
+@pytest.mark.slow
 def test_refresh_normalises_what_an_editor_left(tiny_book, kernels):
     build("--refresh")
     clean = tiny_book.snapshot()
@@ -227,6 +235,7 @@ def change(book, kind):
         book.write("book/claims.yml", text + entry)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "fault"),
     [

@@ -119,6 +119,7 @@ def entry(page, name):
     return re.search(rf'<section id="erratum-{name}">.*?</section>', page, re.S)[0]
 
 
+@pytest.mark.slow
 def test_the_ledger_tells_how_numbers_came_about_and_how_fresh_seeds_agree(press):
     agreement = {"seeds": 20, "verdicts": {"supported": 20}, "changed": ["its record"]}
     told = "20 of 20 fresh seeds agree (stale: its record has changed since)"
@@ -138,6 +139,7 @@ def test_the_ledger_tells_how_numbers_came_about_and_how_fresh_seeds_agree(press
     assert runs["alone"] == ""
 
 
+@pytest.mark.slow
 def test_an_erratum_says_all_that_registry_and_ledger_know(press):
     pages, warnings = press()
     assert warnings == ""
@@ -157,6 +159,7 @@ def test_an_erratum_says_all_that_registry_and_ledger_know(press):
         assert f'href="{link}"' in found
 
 
+@pytest.mark.slow
 def test_the_errata_hold_what_the_paper_prints_and_no_more(press):
     pages, _ = press()
     assert re.findall('<section id="erratum-([^"]+)"', pages["errata"]) == [
@@ -195,6 +198,7 @@ def test_a_number_typed_by_hand_or_missing_in_the_ledger_is_a_fault(press, count
     assert fault in warnings
 
 
+@pytest.mark.slow
 def test_a_kind_or_verdict_that_is_none_is_a_fault(press):
     text = "# P\n\n```{errata} wrong\n```\n\n```{claim-foundations} wrong\n```\n"
     _, warnings = press({"index": text})
@@ -206,6 +210,7 @@ def picture(page):
     return ElementTree.fromstring(re.search(r"<svg.*?</svg>", page, re.S)[0])
 
 
+@pytest.mark.slow
 def test_the_map_links_tells_and_shows_without_colour(press):
     pages, _ = press()
     svg = picture(pages["map"])
@@ -225,6 +230,7 @@ def test_the_map_links_tells_and_shows_without_colour(press):
     assert "http" not in ElementTree.tostring(svg, encoding="unicode")
 
 
+@pytest.mark.slow
 def test_the_tables_say_what_the_picture_shows(press):
     pages, _ = press()
     tables = {
@@ -239,6 +245,7 @@ def test_the_tables_say_what_the_picture_shows(press):
         assert not any(f"· {other}" in tables[kind] for other in others)
 
 
+@pytest.mark.slow
 def test_a_claim_that_the_ledger_does_not_know_yet_is_left_out(press):
     pages, warnings = press(absent=("thm-1", "lemma-1-corrected"))
     assert warnings == ""

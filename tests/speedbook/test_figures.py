@@ -96,12 +96,14 @@ def test_no_white_edge_covers_a_thin_bar() -> None:
     assert bar.get_edgecolor()[3] == 0
 
 
+@pytest.mark.slow
 def test_whoever_asks_for_a_colour_does_not_load_seaborn() -> None:
     run = "import sys, speedbook.figures, paper.plots; print('seaborn' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_nothing_warns() -> None:
     """From the import on, and with the plots of seaborn that fit into axes of ours."""
     run = """
@@ -132,6 +134,7 @@ print(len(plt.get_fignums()))
 # Display.
 
 
+@pytest.mark.slow
 def test_show_displays_a_light_crisp_png_with_alt_text(displayed: list[Any]) -> None:
     fig = drawn()
     figures.show(fig, "fig-test", ALT)
@@ -232,6 +235,7 @@ def test_a_heat_map_is_read_as_its_table_and_a_hidden_cell_as_no_number() -> Non
     )
 
 
+@pytest.mark.slow
 def test_the_digest_is_of_the_data_where_they_are_given(displayed: list[Any]) -> None:
     figures.show(drawn(), "fig-test", ALT, data={"x": [1.0, 2.0]})
     figures.show(bar_chart(1), "fig-test", ALT, data={"x": np.array([1.0, 2.0])})
@@ -307,6 +311,7 @@ def test_show_refuses_a_figure_without_alt_text() -> None:
         figures.show(drawn(), "fig-test", "  ")
 
 
+@pytest.mark.slow
 def test_show_refuses_a_heavy_figure() -> None:
     fig, ax = plt.subplots()
     ax.imshow(np.random.default_rng(0).random((400, 500)), cmap="viridis")

@@ -103,6 +103,7 @@ def graphs(draw):
     return heights, draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
 
 
+@pytest.mark.slow
 @given(graphs())
 def test_arrows_run_to_the_right_and_boxes_keep_their_distance(graph):
     heights, edges = graph

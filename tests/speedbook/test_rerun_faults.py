@@ -114,6 +114,7 @@ def test_a_long_output_is_kept_but_not_shown(book, no_kernels):
     assert "the end" in page
 
 
+@pytest.mark.slow
 def test_quiet_says_nothing_and_a_terminal_is_needed_for_bars(book, no_kernels):
     assert rerun("fig", "--quiet") == ""
     said = rerun("fig")
@@ -121,6 +122,7 @@ def test_quiet_says_nothing_and_a_terminal_is_needed_for_bars(book, no_kernels):
     assert len(folders(book.root)) == 2
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_there_is_never_written_to(book, no_kernels, monkeypatch):
     monkeypatch.setattr(speedbook.run.folder, "datetime", Mock(now=lambda _: NOON))
     for value in ("one", "two", "three"):

@@ -96,6 +96,7 @@ def test_nothing_in_macros_ends_the_script():
     assert len(script) > 1_000_000
 
 
+@pytest.mark.slow
 def test_what_was_known_for_one_page_is_forgotten_after_it():
     before = roles.role, directives.directive
     page("{ledger}`prop-1.estimate`")

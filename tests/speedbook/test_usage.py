@@ -90,6 +90,7 @@ class Watched(dict):
         return value
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(LINES), max_size=5))
 def test_straight_code_reads_what_the_program_reads(lines):
     space = Watched(n="the parameter")

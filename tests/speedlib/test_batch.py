@@ -81,6 +81,7 @@ def test_agrees_with_one_by_one(n_actions, d):
         )
 
 
+@pytest.mark.slow
 def test_what_misses_its_certificate_is_solved_alone():
     """Lengths over ten orders: the batch promises an optimum, or has it found one by one."""
     alone = 0
@@ -116,6 +117,7 @@ def exact_gap(points, sigma, target, support, dual):
     return abs(float(1 - lower / norm))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("orders", [0, 3])
 def test_reported_gaps_hold_in_exact_arithmetic(orders):
     """Prices are plain products here: the gap allows for what rounding may have done to them."""
@@ -137,6 +139,7 @@ def test_reported_gaps_hold_in_exact_arithmetic(orders):
     assert tight > 0
 
 
+@pytest.mark.slow
 def test_the_order_of_the_problems_changes_nothing():
     """So many that they are solved in several blocks, and in others when they are reversed."""
     rng = np.random.default_rng(1)

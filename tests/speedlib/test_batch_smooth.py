@@ -39,6 +39,7 @@ def check(x: np.ndarray, v: np.ndarray, criterion: str, designs: SmoothDesigns) 
         assert designs.efficiency_bounds[r] <= bound + 1e-8
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(
     ("d", "n_actions"), [(1, 1), (1, 4), (2, 2), (2, 5), (3, 20), (5, 40), (4, 200)]
@@ -105,6 +106,7 @@ def test_copies_opposites_and_actions_that_show_nothing(criterion: str, seed: in
     check(x, v, criterion, smooth_designs(x, v, criterion))
 
 
+@pytest.mark.slow
 @both
 def test_variances_over_twelve_orders_go_one_by_one_if_they_must(criterion: str) -> None:
     rng = np.random.default_rng(9)
@@ -125,6 +127,7 @@ def test_large_problems_go_one_by_one(criterion: str) -> None:
     check(x, v, criterion, designs)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize(("d", "n_actions"), [(2, 30), (3, 100), (5, 60)])
 def test_few_actions_where_every_action_is_as_good_as_the_others(
@@ -140,6 +143,7 @@ def test_few_actions_where_every_action_is_as_good_as_the_others(
     check(x, v, criterion, designs)
 
 
+@pytest.mark.slow
 @both
 def test_few_actions_however_many_copies_and_opposites_there_are(criterion: str) -> None:
     """Points on a grid of whole numbers: the same design can be had in many ways."""
@@ -173,6 +177,7 @@ def test_no_sensitivity_above_one_and_one_on_the_support(
         assert q[weights > 1e-4] == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.slow
 @both
 @given(st.integers(0, 10_000))
 def test_no_move_towards_an_action_improves_a_design(criterion: str, seed: int) -> None:
@@ -299,6 +304,7 @@ def test_a_problem_does_not_notice_the_others(criterion: str) -> None:
         assert alone.weights[0] == pytest.approx(together.weights[r], abs=1e-9)
 
 
+@pytest.mark.slow
 @both
 def test_the_order_of_the_problems_changes_nothing(criterion: str) -> None:
     """So many that they are solved in two blocks, and in others when they are reversed."""

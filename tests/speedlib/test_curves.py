@@ -190,6 +190,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path, kind: str) -> Non
         MSECurves.load(path)
 
 
+@pytest.mark.slow
 def test_no_damage_of_a_byte_or_two_gets_through(tmp_path: Path) -> None:
     """The file is refused, or the damage hit nothing that is read."""
     curves, path = made(N**-1.5, spread=0.3), tmp_path / "curves.npz"

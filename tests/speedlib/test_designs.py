@@ -139,6 +139,7 @@ def test_loss_broadcasts_over_designs_and_variances():
 # Claims about the optimum
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_lower_corrected_the_optimum_lies_between_its_bounds(seed):

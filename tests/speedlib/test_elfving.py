@@ -301,6 +301,7 @@ def test_a_dimension_that_only_one_action_of_many_has_is_found():
     assert 12_345 in solution.support
 
 
+@pytest.mark.slow
 def test_memory_stays_far_below_that_of_the_features():
     rng = np.random.default_rng(0)
     x, v = rng.standard_normal((200_000, 20)), np.ones(200_000)

@@ -59,6 +59,7 @@ def long_and_short(seed, d):
     return x, np.exp(rng.standard_normal(12)), rng
 
 
+@pytest.mark.slow
 def test_certificates_hold_in_exact_arithmetic_however_unlike_the_lengths():
     checked = 0
     for seed in range(200):

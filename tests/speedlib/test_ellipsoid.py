@@ -244,6 +244,7 @@ def test_degenerate_geometry_keeps_the_certificate(block):
         assert design.weights.min() >= 0, seed
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     hnp.arrays(

@@ -44,6 +44,7 @@ def same(one: MSECurves, other: MSECurves) -> bool:
     return all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["exact", "draws"])
 def test_results_do_not_depend_on_the_number_of_workers(
     method: str, monkeypatch: pytest.MonkeyPatch

@@ -217,6 +217,7 @@ def planted(
     return bandit.features, bandit.pull_each(np.arange(rows), rng)
 
 
+@pytest.mark.slow
 def test_fit_recovers_a_planted_model() -> None:
     X, y = planted(40_000, 2)
     fit = fit_model(X, y)
@@ -258,6 +259,7 @@ def test_fit_is_a_fixed_point_of_the_alternation(rank: int) -> None:
     assert abs(np.sum(G * S)) < 1e-6 * scale**2
 
 
+@pytest.mark.slow
 def test_mean_fitted_variance_is_near_the_residual_variance() -> None:
     """On every fourth red wine; clipping an unconstrained fit gives a median ten times as large."""
     path = Path(__file__).parents[2] / "data" / "winequality-red.csv"

@@ -107,6 +107,7 @@ def test_a_optimal_quadratic_regression():
     assert design.value == pytest.approx(8, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2, 4])
 def test_trigonometric_regression_has_the_values_of_the_uniform_design(order):
     angle = np.linspace(0, 2 * np.pi, 500, endpoint=False)
@@ -205,6 +206,7 @@ CONIC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONIC)
 @pytest.mark.parametrize("criterion", ["A", "D", "linear"])
 def test_a_conic_solver_finds_the_same_value(criterion, name):

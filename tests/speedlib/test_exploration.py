@@ -180,6 +180,7 @@ def test_pca_design_of_one_direction_leaves_out_the_action_without_features(zero
     assert exploration_design("pca", features, rng(11))[zero] == 0
 
 
+@pytest.mark.slow
 @given(
     arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 4)), elements=st.sampled_from([0, 1]))
 )
@@ -217,6 +218,7 @@ def test_pca_design_spans_what_the_features_span() -> None:
     assert min(np.linalg.matrix_rank(features[row > 0]) for row in weights) == 2
 
 
+@pytest.mark.slow
 def test_single_and_replicated_designs_have_one_law() -> None:
     source = rng(7)
     single = np.array([exploration_design("pca", UNIT_BALL, source) for _ in range(2000)])

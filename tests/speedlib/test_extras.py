@@ -69,6 +69,7 @@ def bare() -> dict:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(bare: dict, call: str) -> None:
     what, package, extra = CALLS[call]

@@ -52,6 +52,7 @@ def test_missing_entries_of_a_low_rank_matrix_are_recovered() -> None:
     np.testing.assert_allclose(found.left @ found.right.T, truth, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_no_optimiser_goes_lower_from_there() -> None:
     rng = np.random.default_rng(3)
     rows, columns = some(rng, (8, 6), 0.6)

@@ -112,6 +112,7 @@ def test_features_that_are_all_zero_leave_nothing_to_design() -> None:
 # --- the identifiable design --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(1, 3))
 def test_the_identifiable_design_satisfies_the_equivalence_theorem(seed: int, d: int) -> None:
     """Of the quadratic regression: no sensitivity above the rank, whatever the features."""

@@ -354,6 +354,7 @@ def test_with_an_intercept_centring_changes_nothing(monkeypatch, shifted) -> Non
     assert centred["saving"] == pytest.approx(scaled["saving"], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_without_an_intercept_that_is_needed_the_page_warns(monkeypatch, shifted) -> None:
     choices = {"table_file": str(shifted[50]), "target": "y", "leave_out": []}
     names, said = page(monkeypatch, until="curves", **choices)
@@ -364,11 +365,13 @@ def test_without_an_intercept_that_is_needed_the_page_warns(monkeypatch, shifted
     assert not any("espresso" in text for text in said)
 
 
+@pytest.mark.slow
 def test_the_example_asks_for_no_intercept(monkeypatch) -> None:
     names, _ = page(monkeypatch, until="curves")
     assert "do not clearly ask for one" in names["note"]
 
 
+@pytest.mark.slow
 def test_three_rows_have_one_group(monkeypatch, tmp_path: Path) -> None:
     path = tmp_path / "three.csv"
     path.write_text("a,y\n1,2\n2,3.5\n3,7\n")

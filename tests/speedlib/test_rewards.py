@@ -46,6 +46,7 @@ def assert_summarises(stats: Rewards, log: list[tuple[int, float]]) -> None:
         assert stats.scatters[action] == pytest.approx(scatter, rel=1e-10, abs=1e-13 * size**2)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(logs)
 def test_log_is_summarised_by_definition(log: list[tuple[int, float]]) -> None:

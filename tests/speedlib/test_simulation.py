@@ -139,6 +139,7 @@ def test_one_number_has_the_law_of_a_whole_experiment(strategy: Strategy) -> Non
 # --- exact against drawn ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "bandit", "rounds"),
     [
