@@ -100,6 +100,11 @@ PE_EFFICIENCY = 1e-9
 #: end; this much is one round in a million.
 SMOOTH_EFFICIENCY = 1e-6
 
+#: Gap for D below which a G-optimal design is sought no further. The largest variance of a design
+#: misses its optimum by up to the root of what the determinant misses, so a default of 1e-6 may
+#: need this much; rounding allows no more.
+TIGHTEST_GAP = 1e-12
+
 #: A price above one by less than this is not worth another round: it bounds what is still to gain.
 PRICE_TOLERANCE = 1e-11
 

@@ -268,14 +268,18 @@ def _smooth_design(
     x: Floats, v: Floats, criterion: str, matrix: Floats | None, tolerance: float
 ) -> Design:
     if criterion == "G":
-        found = exchange.solve(x, "D", tolerance=tolerance)
-        value = criterion_value("G", found.weights, x, v)
-        bound = min(1.0, x.shape[1] / value)
+        found = exchange.solve(x, "G", tolerance=tolerance, name="features")
     else:
         points = x / np.sqrt(v)[:, None]
         found = exchange.solve(points, criterion, matrix, tolerance=tolerance)
-        value, bound = found.value, found.efficiency_bound
-    return Design(found.weights, value, bound, found.dual, criterion, found.iterations)
+    return Design(
+        weights=found.weights,
+        value=found.value,
+        efficiency_bound=found.efficiency_bound,
+        dual=found.dual,
+        criterion=criterion,
+        iterations=found.iterations,
+    )
 
 
 def _target(

@@ -25,8 +25,16 @@ from speedlib._tolerances import (
 )
 from speedlib.checks import Floats
 from speedlib.criteria import solid_parts
+from speedlib.solvers._span import squared_norms
 
-__all__ = ["Certified", "Kernel", "certified_value", "kernel_of", "largest_error"]
+__all__ = [
+    "Certified",
+    "Kernel",
+    "certified_value",
+    "certified_variance",
+    "kernel_of",
+    "largest_error",
+]
 
 
 class Kernel(NamedTuple):
@@ -112,6 +120,45 @@ def certified_value(weights: Floats, x: Floats, kernel: Kernel | None, factor: F
     products = np.linalg.svd(kernel.least.T @ factor, compute_uv=False).sum()
     lost = PRODUCT_ROUNDING * (np.abs(kernel.least).T @ np.abs(factor)).sum()
     return Certified(trace.value, float(min(1.0, max(0.0, products - lost) ** 2 / trace.most)))
+
+
+def certified_variance(weights: Floats, x: Floats) -> Certified:
+    r"""Largest variance :math:`\max_a x_a^\top M^{-1} x_a` of a design, and its efficiency for G.
+
+    No design has a largest variance below d, since the mean of the variances under the design is
+    d. So nothing but rounding stands between the value and the efficiency, d divided by it. For
+    each F with :math:`F^\top M F = I + E`
+
+    .. math:: x^\top M^{-1} x \le |F^\top x|^2 / (1 - \|E\|) .
+
+    Parameters
+    ----------
+    weights : ndarray, shape (A,)
+        Weights w that sum to one.
+    x : ndarray, shape (A, d)
+        Points.
+
+    Returns
+    -------
+    Certified
+        An infinite value and no efficiency if M is singular.
+    """
+    support, d = np.flatnonzero(weights), x.shape[1]
+    rows = np.sqrt(weights[support])[:, None] * x[support]
+    triangle = _Triangle(rows)
+    if triangle.rank < d:
+        return Certified(np.inf, 0.0)
+    factor = triangle.half_solution(np.eye(d)).T
+    # The second factor takes away what rounding in the first has left.
+    upper = qr(rows @ factor, mode="r")[0][:d]
+    factor = solve_triangular(upper, factor.T, trans="T").T
+    images, terms = rows @ factor, np.abs(rows) @ np.abs(factor)
+    lost = PRODUCT_ROUNDING * np.linalg.norm(terms, axis=1)
+    error = float(np.linalg.norm(images.T @ images - np.eye(d))) + PRODUCT_ROUNDING * d
+    error += float((lost * (2.0 * np.linalg.norm(images, axis=1) + lost)).sum())
+    value = float(squared_norms(x, factor).max())
+    most = (np.sqrt(value) + largest_error(x, factor)) ** 2
+    return Certified(value, min(1.0, max(0.0, 1.0 - error) * d / most))
 
 
 def largest_error(x: Floats, factor: Floats) -> float:

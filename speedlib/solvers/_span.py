@@ -20,10 +20,10 @@ from speedlib.checks import Floats, Indices
 __all__ = ["first_copies", "spanning_set", "squared_norms", "whitening"]
 
 
-def whitening(x: Floats, root: Floats | None) -> Floats:
+def whitening(x: Floats, root: Floats | None, name: str) -> Floats:
     """Coordinates of the span, shape (d, r), in which the directions of the points are spread out.
 
-    Raises ValueError if the span is too small for the criterion.
+    Raises ValueError, which calls the points `name`, if the span is too small for the criterion.
     """
     scale = np.maximum(x.max(axis=0), -x.min(axis=0))
     frame = np.diag(1.0 / np.where(scale > 0, scale, 1.0))
@@ -33,7 +33,7 @@ def whitening(x: Floats, root: Floats | None) -> Floats:
         eigenvalues, vectors = np.linalg.eigh(_gram(x, frame, inverse))
         floor = MOMENT_RANK_TOLERANCE * eigenvalues[-1]
         if floor == 0.0:
-            raise ValueError("points: all are zero")
+            raise ValueError(f"{name}: all are zero")
         frame = frame @ (vectors / np.sqrt(np.maximum(eigenvalues, floor)))
         if eigenvalues[0] > MOMENT_RESOLVED * floor:
             return np.asarray(frame)
@@ -41,7 +41,7 @@ def whitening(x: Floats, root: Floats | None) -> Floats:
     frame = frame[:, eigenvalues > MOMENT_MISSING * floor]
     if missing.size and (root is None or _overlap(missing, root)):
         raise ValueError(
-            f"points (features divided by sigma): they span {frame.shape[1]} of "
+            f"{name}: they span {frame.shape[1]} of "
             f"{x.shape[1]} dimensions and miss some that the criterion asks for, so no design "
             "is finite; add actions, or drop dependent features"
         )

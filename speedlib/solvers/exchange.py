@@ -20,13 +20,13 @@ it is the slab between Elfving's two supporting planes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._tolerances import SMOOTH_EFFICIENCY, VANISHING_WEIGHT
+from speedlib._tolerances import SMOOTH_EFFICIENCY, TIGHTEST_GAP, VANISHING_WEIGHT
 from speedlib.checks import (
     Floats,
     Indices,
@@ -36,7 +36,13 @@ from speedlib.checks import (
     check_psd,
     check_share,
 )
-from speedlib.solvers._ellipsoid import Kernel, certified_value, kernel_of, largest_error
+from speedlib.solvers._ellipsoid import (
+    Kernel,
+    certified_value,
+    certified_variance,
+    kernel_of,
+    largest_error,
+)
 from speedlib.solvers._interior import Iterate, newton_step, start
 from speedlib.solvers._span import first_copies, spanning_set, squared_norms, whitening
 
@@ -47,6 +53,9 @@ STEPS, SHARPENING = 100, 4
 
 #: Share of the information in any direction that all points dropped at once may hold.
 LITTLE = 1e-3
+
+#: Factor from one gap for D to the next, until the design is good enough for G.
+TIGHTER = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +155,7 @@ def exchange_design(
     """
     x, tolerance = check_features(points, "points"), check_share("tolerance", tolerance)
     check_count("max_rounds", max_rounds, 1)
-    check_choice("criterion", criterion, ("A", "D", "linear"))
+    check_choice("criterion", criterion, ("A", "D", "G", "linear"))
     if (criterion == "linear") != (matrix is not None):
         raise ValueError('matrix: required by criterion "linear" and by no other')
     kernel = None if matrix is None else check_psd("matrix", matrix, x.shape[1])
@@ -160,27 +169,81 @@ def solve(
     *,
     tolerance: float = SMOOTH_EFFICIENCY,
     max_rounds: int = 100,
+    name: str = "points (features divided by sigma)",
 ) -> ExchangeDesign:
-    """Solve the problem of `exchange_design` for checked numbers."""
+    """Solve the problem of `exchange_design` for checked numbers; errors call the points `name`."""
     if matrix is not None and not matrix.any():
         raise ValueError("matrix: must not be zero; every design would be optimal")
-    kernel = None if criterion == "D" else kernel_of(matrix, x.shape[1])
-    problem = _Problem(x, kernel, tolerance)
-    state = _start(problem)
-    best, best_gap, steps, goal = state, np.inf, 0, 0.1
-    for _ in range(max_rounds):
-        iterate, taken = _improve(state.iterate, goal)
-        state, steps = _State(state.work, iterate), steps + taken
-        scores = squared_norms(x, iterate.factor) * (iterate.total / iterate.size)
-        gap = float(scores.max()) - 1.0
-        if gap < best_gap:
-            best, best_gap = state, gap
-        incoming = _violators(x, scores, state.work, 4 * iterate.frame.shape[1] + 4)
-        if gap <= tolerance / 2 or (taken == STEPS and incoming.size == 0):
-            break
-        goal = max(min(goal, 0.1 * gap), tolerance / 4)
-        state = _exchange(problem, state, incoming, gap, goal)
-    return _certified(problem, best, best_gap, steps)
+    kernel = None if criterion in "DG" else kernel_of(matrix, x.shape[1])
+    search = _Search(_Problem(x, kernel, name), max_rounds)
+    design = search.design(tolerance)
+    return _tightened(search, design, tolerance) if criterion == "G" else design
+
+
+def _tightened(search: _Search, design: ExchangeDesign, tolerance: float) -> ExchangeDesign:
+    """Improve a D-optimal design until it is G-optimal to the tolerance.
+
+    The two criteria share their optimum (Kiefer and Wolfowitz), but near it the log-determinant
+    is flat where the largest variance has a kink: weights may be worth all but 1e-8 of the one
+    and miss 1e-4 of the other.
+    """
+    best = search.judged_by_variance(design)
+    goal = tolerance
+    while best.efficiency_bound < 1.0 - tolerance and goal > TIGHTEST_GAP and not search.ended:
+        goal *= TIGHTER
+        design = search.judged_by_variance(search.design(goal))
+        best = max(best, design, key=lambda choice: choice.efficiency_bound)
+    if best.efficiency_bound < 1.0 - tolerance:
+        design = search.judged_by_variance(search.unpruned())
+        best = max(best, design, key=lambda choice: choice.efficiency_bound)
+    return replace(best, iterations=design.iterations)
+
+
+class _Search:
+    """Exchanges until a gap is closed; they can go on from there to close a smaller one.
+
+    Attributes
+    ----------
+    problem : _Problem
+        What is asked for.
+    ended : bool
+        Whether no more can be had: rounds ran out, or rounding stops Newton's method.
+    """
+
+    def __init__(self, problem: _Problem, max_rounds: int) -> None:
+        self.problem, self.rounds, self.ended = problem, max_rounds, False
+        self.state = self.best = _start(problem)
+        self.best_gap, self.steps, self.goal = np.inf, 0, 0.1
+
+    def design(self, tolerance: float) -> ExchangeDesign:
+        """Exchange until the gap is closed to the tolerance; the design with its certificate."""
+        x = self.problem.points
+        while self.rounds:
+            self.rounds -= 1
+            iterate, taken = _improve(self.state.iterate, self.goal)
+            self.state, self.steps = _State(self.state.work, iterate), self.steps + taken
+            scores = squared_norms(x, iterate.factor) * (iterate.total / iterate.size)
+            gap = float(scores.max()) - 1.0
+            if gap < self.best_gap:
+                self.best, self.best_gap = self.state, gap
+            count = 4 * iterate.frame.shape[1] + 4
+            incoming = _violators(x, scores, self.state.work, count)
+            self.ended = taken == STEPS and incoming.size == 0
+            if gap <= tolerance / 2 or self.ended:
+                break
+            self.goal = max(min(self.goal, 0.1 * gap), tolerance / 4)
+            self.state = _exchange(self.problem, self.state, incoming, gap, self.goal)
+        self.ended = self.ended or not self.rounds
+        return _certified(self.problem, self.best, self.best_gap, self.steps, tolerance)
+
+    def unpruned(self) -> ExchangeDesign:
+        """The best design with all weights of its working set, however small."""
+        return _certified(self.problem, self.best, self.best_gap, self.steps, None)
+
+    def judged_by_variance(self, design: ExchangeDesign) -> ExchangeDesign:
+        """Give value and efficiency of a design for G."""
+        worth = certified_variance(design.weights, self.problem.points)
+        return replace(design, value=worth.value, efficiency_bound=worth.efficiency_bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,14 +255,14 @@ class _Problem:
     points : ndarray, shape (A, d)
         The points, checked.
     kernel : Kernel or None
-        The matrix K, factored; None for the D-criterion.
-    tolerance : float
-        Efficiency that may be missed.
+        The matrix K, factored; None for D and G.
+    name : str
+        What an error calls the points.
     """
 
     points: Floats
     kernel: Kernel | None
-    tolerance: float
+    name: str
 
     @property
     def root(self) -> Floats | None:
@@ -222,7 +285,7 @@ class _State(NamedTuple):
 def _start(problem: _Problem) -> _State:
     """Begin on points that span, each with a weight that makes up for its length."""
     x, root = problem.points, problem.root
-    frame = whitening(x, root)
+    frame = whitening(x, root, problem.name)
     work = spanning_set(x, frame, root)
     weights = 1.0 / ((x[work] @ frame) ** 2).sum(axis=1)
     return _State(work, problem.start(work, frame, weights, 0.1))
@@ -269,22 +332,26 @@ def _exchange(
     return _State(work, problem.start(work, iterate.frame, weights, goal))
 
 
-def _certified(problem: _Problem, state: _State, gap: float, steps: int) -> ExchangeDesign:
+def _certified(
+    problem: _Problem, state: _State, gap: float, steps: int, tolerance: float | None
+) -> ExchangeDesign:
     """Compute value and bound from the weights and the ellipsoid.
 
     The ellipsoid was priced on all points, so its bound holds whatever happens to the weights: a
     few more steps on the working set sharpen them, those that vanish go, and so do those that
-    the same information matrix can be had without, provided that the design stays good.
+    the same information matrix can be had without, provided that the design stays good. Without a tolerance all weights stay.
     """
     x, iterate = problem.points, state.iterate
     largest = np.sqrt((1.0 + gap) * iterate.size / iterate.total)
     factor = iterate.factor / (largest + largest_error(x, iterate.factor))
     for _ in range(SHARPENING):
         iterate = newton_step(iterate)
-    solid = iterate.weights > VANISHING_WEIGHT * iterate.weights.max()
-    pruned = np.where(solid, iterate.weights, 0.0)
-    choices = []
-    for weights in (_fewest(pruned, iterate.points), pruned, iterate.weights):
+    candidates, choices = [iterate.weights], []
+    if tolerance is not None:
+        solid = iterate.weights > VANISHING_WEIGHT * iterate.weights.max()
+        pruned = np.where(solid, iterate.weights, 0.0)
+        candidates = [_fewest(pruned, iterate.points), pruned, iterate.weights]
+    for weights in candidates:
         design = np.zeros(x.shape[0])
         design[state.work] = weights / weights.sum()
         worth = certified_value(design, x, problem.kernel, factor)
@@ -297,7 +364,7 @@ def _certified(problem: _Problem, state: _State, gap: float, steps: int) -> Exch
                 iterations=steps + SHARPENING,
             )
         )
-        if worth.efficiency_bound >= 1.0 - problem.tolerance:
+        if tolerance is not None and worth.efficiency_bound >= 1.0 - tolerance:
             return choices[-1]
     return max(choices, key=lambda choice: choice.efficiency_bound)
 
