@@ -15,7 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._tolerances import PE_EFFICIENCY, RESIDUAL_TOLERANCE, SMOOTH_EFFICIENCY
+from speedlib._tolerances import (
+    EPS,
+    PE_EFFICIENCY,
+    RESIDUAL_TOLERANCE,
+    SMOOTH_EFFICIENCY,
+    TIGHTEST_GAP,
+)
 from speedlib.checks import (
     Floats,
     Indices,
@@ -131,7 +137,7 @@ def optimal_design(
     - ``"A"``: :math:`\mathrm{Tr}\,A(b)^{-1}`;
     - ``"D"``: :math:`-\log\det A(b)`;
     - ``"G"``: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)`, with unit variances as in the paper: by
-      Kiefer and Wolfowitz the D-optimal design of the raw features;
+      Kiefer and Wolfowitz the D-optimal design of the raw features, and the best value is d;
     - ``"linear"``: :math:`\mathrm{Tr}(A(b)^{-1} K)` with K positive semidefinite.
 
     Parameters
@@ -162,7 +168,9 @@ def optimal_design(
     Warns
     -----
     DesignWarning
-        If the certified efficiency is below ``1 - tolerance``.
+        If the certified efficiency is below ``1 - tolerance``. For ``"G"`` the D problem is solved
+        to ever smaller gaps until :math:`\max_a x(a)^\top A_1(b)^{-1} x(a) \le d / (1 -`
+        tolerance :math:`)`, rounding included; the warning says how far that went.
 
     References
     ----------
@@ -228,8 +236,10 @@ def design_efficiency(
     b = check_policy(weights, x.shape[0], name="weights")
     v = check_variances(variances, x.shape[0])
     target = _target(criterion, x, policy, direction, matrix)
-    best = _optimum(criterion, x, v, target, TOLERANCES[criterion])
     value = criterion_value(criterion, b, x, v, target)
+    if criterion == "G":  # The best value is d, whatever the features.
+        return float(min(1.0, x.shape[1] / value))
+    best = _optimum(criterion, x, v, target, TOLERANCES[criterion])
     if criterion == "D":
         ratio = float(np.exp((value - best.value) / x.shape[1]))
     else:
@@ -309,6 +319,12 @@ def _complaint(design: Design, tolerance: float) -> str:
             "does not determine the optimum"
         )
         cure = "drop or combine nearly dependent features and actions, or allow a larger tolerance"
+    elif design.criterion == "G":
+        cause = (
+            f"after {design.iterations} iterations the largest x' inv(M) x is {design.value:.15g}, "
+            f"the optimum is {len(design.dual)}, and rounding allows no more"
+        )
+        cure = _cure_of_rounding(1.0 - design.efficiency_bound)
     else:
         cause = (
             f"the solver stopped after {design.iterations} iterations, or rounding the features "
@@ -319,3 +335,15 @@ def _complaint(design: Design, tolerance: float) -> str:
         f"{design.criterion}-optimal design: certified efficiency {design.efficiency_bound:.12g} "
         f"misses 1 - {tolerance:g}, because {cause}; {cure}."
     )
+
+
+def _cure_of_rounding(gap: float) -> str:
+    """Name the power of ten that holds as a tolerance; features matter if others would do more."""
+    power = int(np.ceil(np.log10(max(gap, EPS))))
+    cures = [f"allow a tolerance of 1e{power:03d}"] if power < 0 else []
+    if gap > TIGHTEST_GAP:
+        cures.append(
+            "centre or orthogonalise the features (the G-optimal design is the same for all "
+            "features with the same span as functions of the action)"
+        )
+    return ", or ".join(cures)

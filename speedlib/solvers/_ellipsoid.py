@@ -1,4 +1,4 @@
-r"""Certificates of A-, D- and linear designs that allow for rounding errors.
+r"""Certificates of A-, D-, G- and linear designs that allow for rounding errors.
 
 A design is as good as its value; an ellipsoid :math:`\{x : |G^\top x| \le 1\}` that holds every
 point says how good a design can be (see :mod:`speedlib.solvers.exchange`). Both are known up to
@@ -22,10 +22,11 @@ from speedlib._tolerances import (
     FACTOR_ROUNDING,
     PRODUCT_ROUNDING,
     SPAN_TOLERANCE,
+    WHITENED,
 )
 from speedlib.checks import Floats
 from speedlib.criteria import solid_parts
-from speedlib.solvers._span import squared_norms
+from speedlib.solvers._products import accurate_product
 
 __all__ = [
     "Certified",
@@ -122,14 +123,18 @@ def certified_value(weights: Floats, x: Floats, kernel: Kernel | None, factor: F
     return Certified(trace.value, float(min(1.0, max(0.0, products - lost) ** 2 / trace.most)))
 
 
-def certified_variance(weights: Floats, x: Floats) -> Certified:
+def certified_variance(weights: Floats, x: Floats, tolerance: float) -> Certified:
     r"""Largest variance :math:`\max_a x_a^\top M^{-1} x_a` of a design, and its efficiency for G.
 
-    No design has a largest variance below d, since the mean of the variances under the design is
-    d. So nothing but rounding stands between the value and the efficiency, d divided by it. For
-    each F with :math:`F^\top M F = I + E`
+    No design has a largest variance below d, since under the design itself variances average d.
+    So nothing but rounding stands between the value and the efficiency, d divided by it. With any
+    regular F, :math:`y = F^\top x` and :math:`N = F^\top M F`,
 
-    .. math:: x^\top M^{-1} x \le |F^\top x|^2 / (1 - \|E\|) .
+    .. math:: x^\top M^{-1} x = y^\top N^{-1} y ,
+
+    and if N is close to the identity, only rounding in y matters, where large terms cancel. Where
+    it leaves open whether the design is good enough, y is computed in twice the precision for the
+    points that may have the largest variance.
 
     Parameters
     ----------
@@ -137,28 +142,58 @@ def certified_variance(weights: Floats, x: Floats) -> Certified:
         Weights w that sum to one.
     x : ndarray, shape (A, d)
         Points.
+    tolerance : float
+        Efficiency that may be missed.
 
     Returns
     -------
     Certified
-        An infinite value and no efficiency if M is singular.
+        An infinite value and no efficiency if M is singular, or cannot be told from that.
     """
     support, d = np.flatnonzero(weights), x.shape[1]
-    rows = np.sqrt(weights[support])[:, None] * x[support]
-    triangle = _Triangle(rows)
+    roots = np.sqrt(weights[support])
+    triangle = _Triangle(roots[:, None] * x[support])
     if triangle.rank < d:
         return Certified(np.inf, 0.0)
-    factor = triangle.half_solution(np.eye(d)).T
-    # The second factor takes away what rounding in the first has left.
-    upper = qr(rows @ factor, mode="r")[0][:d]
-    factor = solve_triangular(upper, factor.T, trans="T").T
-    images, terms = rows @ factor, np.abs(rows) @ np.abs(factor)
-    lost = PRODUCT_ROUNDING * np.linalg.norm(terms, axis=1)
-    error = float(np.linalg.norm(images.T @ images - np.eye(d))) + PRODUCT_ROUNDING * d
-    error += float((lost * (2.0 * np.linalg.norm(images, axis=1) + lost)).sum())
-    value = float(squared_norms(x, factor).max())
-    most = (np.sqrt(value) + largest_error(x, factor)) ** 2
-    return Certified(value, min(1.0, max(0.0, 1.0 - error) * d / most))
+    factor = np.asarray(triangle.half_solution(np.eye(d)).T)
+    images, lost = _accurate_images(x[support], factor)
+    lengths = roots * np.linalg.norm(images, axis=1)
+    near_identity = (roots[:, None] * images).T @ (roots[:, None] * images)
+    eigenvalues, vectors = np.linalg.eigh(near_identity)
+    if not eigenvalues[0] > WHITENED:  # Rounding alone: not judged.
+        return Certified(np.inf, 0.0)
+    change = vectors / np.sqrt(eigenvalues)
+    error = float((roots * lost * (2.0 * lengths + roots * lost)).sum())
+    error = (error + (PRODUCT_ROUNDING + FACTOR_ROUNDING) * d * eigenvalues[-1]) / eigenvalues[0]
+    lengths, lost = _lengths(x, factor, change)
+    limit = np.sqrt(max(0.0, 1.0 - error) * d / (1.0 - tolerance))
+    value, most, least = lengths.max(), (lengths + lost).max(), (lengths - lost).max()
+    if least <= limit < most:
+        contenders = np.flatnonzero(lengths + lost >= least)
+        value, most = 0.0, 0.0
+        for block in blocks(contenders.size):
+            images, lost = _accurate_images(x[contenders[block]], factor)
+            lengths = np.linalg.norm(images @ change, axis=1)
+            longest = lengths * (1.0 + PRODUCT_ROUNDING * d) + lost / np.sqrt(eigenvalues[0])
+            value, most = max(value, lengths.max()), max(most, longest.max())
+    return Certified(float(value**2), float(min(1.0, max(0.0, 1.0 - error) * d / most**2)))
+
+
+def _lengths(x: Floats, factor: Floats, change: Floats) -> tuple[Floats, Floats]:
+    """Return ``|change' factor' x|`` of every point, and its rounding error, block by block."""
+    lengths, lost = np.empty(len(x)), np.empty(len(x))
+    for block in blocks(len(x)):
+        lengths[block] = np.linalg.norm(x[block] @ factor @ change, axis=1)
+        lost[block] = np.linalg.norm(np.abs(x[block]) @ np.abs(factor), axis=1)
+    return lengths, 2.0 * PRODUCT_ROUNDING * np.linalg.norm(change) * lost
+
+
+def _accurate_images(rows: Floats, factor: Floats) -> tuple[Floats, Floats]:
+    """Return the products ``rows @ factor``, and by how much each may be too short or too long."""
+    images = np.stack([accurate_product(rows, column) for column in factor.T], axis=1)
+    terms = np.abs(rows) @ np.abs(factor)
+    lost = EPS * np.abs(images) + (len(factor) * EPS) ** 2 * terms
+    return images, np.linalg.norm(lost, axis=1)
 
 
 def largest_error(x: Floats, factor: Floats) -> float:

@@ -43,7 +43,8 @@ def whitening(x: Floats, root: Floats | None, name: str) -> Floats:
         raise ValueError(
             f"{name}: they span {frame.shape[1]} of "
             f"{x.shape[1]} dimensions and miss some that the criterion asks for, so no design "
-            "is finite; add actions, or drop dependent features"
+            "is finite; add actions, drop dependent features, or centre those that vary little "
+            "beside their mean"
         )
     return np.asarray(frame)
 

@@ -82,7 +82,8 @@ def smooth_designs(
     variances : array-like, shape (R, A)
         Positive noise variances, one row a problem.
     criterion : {"A", "D"}
-        Minimise :math:`\mathrm{Tr}\,A(b)^{-1}` or maximise :math:`\log\det A(b)`.
+        Minimise :math:`\mathrm{Tr}\,A(b)^{-1}` or maximise :math:`\log\det A(b)`. G is not among
+        them: with unit variances, as in the paper, one design serves all problems.
     tolerance : float
         Efficiency that may be missed.
 

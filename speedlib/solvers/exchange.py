@@ -1,4 +1,4 @@
-r"""A-, D- and linear-optimal designs on any number of points.
+r"""A-, D-, G- and linear-optimal designs on any number of points.
 
 The equivalence theorem says which points matter: a design is optimal if no point has a
 sensitivity above one, and the support lies where it equals one. The solver therefore keeps a
@@ -16,6 +16,10 @@ design w, with :math:`M = \sum_a w_a x_a x_a^\top` and :math:`K = BB^\top`,
 because :math:`\mathrm{Tr}(G^\top M G) \le 1` (the norm is the sum of the singular values). The best
 ellipsoid attains both: for D it is the smallest one that holds the points, for :math:`K = cc^\top`
 it is the slab between Elfving's two supporting planes.
+
+G needs no ellipsoid: the variance :math:`x_a^\top M^{-1} x_a` averages d under the design itself,
+so its maximum is never below d, and D-optimal designs attain that (Kiefer and Wolfowitz). But what
+is good for D need not be so for G yet: the gap for D is closed further until it is.
 """
 
 from __future__ import annotations
@@ -67,14 +71,16 @@ class ExchangeDesign:
     weights : ndarray, shape (A,)
         Non-negative, summing to one. At most d(d+1)/2 are positive, unless M is singular.
     value : float
-        :math:`\log\det M` for ``"D"``, :math:`\mathrm{Tr}(M^- K)` otherwise (K = I for ``"A"``).
+        :math:`\log\det M` for ``"D"``, :math:`\max_a x_a^\top M^{-1} x_a` for ``"G"``,
+        :math:`\mathrm{Tr}(M^- K)` otherwise (K = I for ``"A"``).
     efficiency_bound : float
         Lower bound on the efficiency: the least value any design can have divided by this one's;
         for ``"D"`` the d-th root of the ratio of the determinants. It allows for rounding, that of
         the entries of K included.
     dual : ndarray, shape (d, k)
         The matrix G that proves the bound: :math:`|G^\top x_a| \le 1` for every point. Here k is
-        d for ``"A"`` and ``"D"``, and the rank of K otherwise.
+        d for ``"A"``, ``"D"`` and ``"G"`` (the bound that it proves there is that for D: none is
+        needed for G, where the optimal value is d), and the rank of K otherwise.
     iterations : int
         Newton steps.
     """
@@ -101,6 +107,7 @@ def exchange_design(
 
     - ``"D"``: maximise :math:`\log\det M`;
     - ``"A"``: minimise :math:`\mathrm{Tr}\,M^{-1}`;
+    - ``"G"``: minimise :math:`\max_a x_a^\top M^{-1} x_a`; the optimum is that of D, its value d;
     - ``"linear"``: minimise :math:`\mathrm{Tr}(M^- K)` for a positive semidefinite K. If K is
       singular the best M may be singular too: then :math:`M^-` is a generalised inverse and the
       range of K lies in that of M.
@@ -109,7 +116,7 @@ def exchange_design(
     ----------
     points : array-like, shape (A, d)
         The points :math:`x_a`: features divided by standard deviations.
-    criterion : {"A", "D", "linear"}
+    criterion : {"A", "D", "G", "linear"}
         What to optimise.
     matrix : array-like, shape (d, d)
         The matrix K, for ``"linear"`` only.
@@ -187,14 +194,14 @@ def _tightened(search: _Search, design: ExchangeDesign, tolerance: float) -> Exc
     is flat where the largest variance has a kink: weights may be worth all but 1e-8 of the one
     and miss 1e-4 of the other.
     """
-    best = search.judged_by_variance(design)
+    best = search.judged(design, tolerance)
     goal = tolerance
     while best.efficiency_bound < 1.0 - tolerance and goal > TIGHTEST_GAP and not search.ended:
         goal *= TIGHTER
-        design = search.judged_by_variance(search.design(goal))
+        design = search.judged(search.design(goal), tolerance)
         best = max(best, design, key=lambda choice: choice.efficiency_bound)
     if best.efficiency_bound < 1.0 - tolerance:
-        design = search.judged_by_variance(search.unpruned())
+        design = search.judged(search.unpruned(), tolerance)
         best = max(best, design, key=lambda choice: choice.efficiency_bound)
     return replace(best, iterations=design.iterations)
 
@@ -237,12 +244,12 @@ class _Search:
         return _certified(self.problem, self.best, self.best_gap, self.steps, tolerance)
 
     def unpruned(self) -> ExchangeDesign:
-        """The best design with all weights of its working set, however small."""
+        """Keep all weights of the working set, however small."""
         return _certified(self.problem, self.best, self.best_gap, self.steps, None)
 
-    def judged_by_variance(self, design: ExchangeDesign) -> ExchangeDesign:
-        """Give value and efficiency of a design for G."""
-        worth = certified_variance(design.weights, self.problem.points)
+    def judged(self, design: ExchangeDesign, tolerance: float) -> ExchangeDesign:
+        """Give a design value and efficiency for G."""
+        worth = certified_variance(design.weights, self.problem.points, tolerance)
         return replace(design, value=worth.value, efficiency_bound=worth.efficiency_bound)
 
 
@@ -339,7 +346,8 @@ def _certified(
 
     The ellipsoid was priced on all points, so its bound holds whatever happens to the weights: a
     few more steps on the working set sharpen them, those that vanish go, and so do those that
-    the same information matrix can be had without, provided that the design stays good. Without a tolerance all weights stay.
+    the same information matrix can be had without, provided that the design stays good. Without a
+    tolerance all weights stay.
     """
     x, iterate = problem.points, state.iterate
     largest = np.sqrt((1.0 + gap) * iterate.size / iterate.total)

@@ -31,7 +31,7 @@ def multiplicative_design(
     points : array-like, shape (A, d)
         Points :math:`x_a` (features divided by standard deviations) that span the space.
     criterion : {"A", "D", "linear"}
-        A is linear with K the identity.
+        A is linear with K the identity. The optimum for D is that for G, the largest variance.
     matrix : array-like, shape (d, d)
         For ``"linear"``: the positive semidefinite matrix K.
     iterations : int
