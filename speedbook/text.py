@@ -75,14 +75,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text in one line without characters that steer a terminal or a page.
+    r"""Return a text in one line without characters that steer a terminal or a page.
 
     A line break, a tab or the like becomes a blank, any other control character and half a
     surrogate pair the replacement character. Text with nothing to see becomes ``(empty)``.
 
     Examples
     --------
-    >>> visible("two\\nlines"), visible("bell\\x07"), visible(" ")
+    >>> visible("two\nlines"), visible("bell\x07"), visible(" ")
     ('two lines', 'bell�', '(empty)')
     """
     if text.isascii() and text.isprintable() and text.strip():

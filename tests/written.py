@@ -1,4 +1,4 @@
-"""Names that a reader may give to columns, actions and files, and how a page's text is read back."""
+"""Names that a reader may give to columns, actions and files, and how a page is read back."""
 
 from __future__ import annotations
 

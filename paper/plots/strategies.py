@@ -141,8 +141,8 @@ def plot_mse(
         if yscale == "log" and not np.all(mean > 0):
             raise ValueError(f"curves[{name!r}]: a log axis needs positive means; got {mean}")
         edge = style["color"] if "markerfacecolor" in style else "white"
-        bars = {"elinewidth": 1, "markeredgecolor": edge}
-        ax.errorbar(rounds, mean, stderr, label=in_figure(name), **bars, **style)
+        style |= {"elinewidth": 1, "markeredgecolor": edge, "label": in_figure(name)}
+        ax.errorbar(rounds, mean, stderr, **style)
         ends[name] = (float(rounds[-1]), float(mean[-1]))
         budgets |= set(rounds.tolist())
     if all(longest < 1e6 for longest, _ in ends.values()):  # else neighbouring ticks would touch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -15,7 +16,7 @@ class Reporter:
 
     def __init__(self, quiet: bool = False) -> None:
         # Words in brackets and between colons are a user's, and neither colours nor pictures.
-        plain = {"soft_wrap": True, "highlight": False, "markup": False, "emoji": False}
+        plain: Any = {"soft_wrap": True, "highlight": False, "markup": False, "emoji": False}
         self.console = Console(quiet=quiet, **plain)
         self.errors = Console(stderr=True, **plain)
 

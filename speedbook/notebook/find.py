@@ -71,7 +71,9 @@ def parameter_table(name: str, parameters: Sequence[Parameter]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(f"Parameters of {name}", "italic"), title_justify="left", box=box.SIMPLE)
+    table = Table(
+        title=Text(f"Parameters of {name}", "italic"), title_justify="left", box=box.SIMPLE
+    )
     for head in ("Name", "Type", "Default", "Meaning"):
         table.add_column(head, overflow="fold")
     for p in parameters:

@@ -44,7 +44,9 @@ def test_the_page_of_own_data_shows_names_as_written(tmp_path, monkeypatch):
     with (tmp_path / FILE).open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow([*AWKWARD[:2], target])
-        rows.writerows([*row, "" if i == 3 else row[0]] for i, row in enumerate(rng.normal(size=(60, 2))))
+        rows.writerows(
+            [*row, "" if i == 3 else row[0]] for i, row in enumerate(rng.normal(size=(60, 2)))
+        )
         rows.writerows([[1, 2, 4], [2, 1, 8]])
     values = {"table_file": str(tmp_path / FILE), "target": target, "leave_out": []}
     notebook = "notebooks/beyond/your-own-data.ipynb"
