@@ -8,6 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,13 @@ from matplotlib import MatplotlibDeprecationWarning
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
+
+from speedbook.text import visible
 
 #: Letters; axes, titles and lines of reference; the grid.
 INK, GREY, GRID = "#222222", "#5f6368", "#dddddd"
@@ -56,6 +62,11 @@ VECTOR_METADATA: Mapping[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDa
 CSS_DPI, PIXEL_RATIO = 100, 2
 #: Committed notebooks carry their pictures: each must stay light.
 MAX_PNG_BYTES = 150_000
+
+#: The font comes with matplotlib: the same on every machine.
+FONT = "DejaVu Sans"
+#: Names are drawn with at most this many inches, and one of so many letters is never wider.
+NAME_INCHES, SHORT_NAME = 3.2, 20
 
 #: What differs from seaborn's theme.
 STYLE: Any = {
@@ -108,8 +119,8 @@ def use_style() -> None:
         font_scale=1.25,
         style="ticks",
         palette=list(COLOURS.values()),
-        # seaborn would take Arial where it is installed; this font comes with matplotlib.
-        font="DejaVu Sans",
+        # seaborn would take Arial where it is installed.
+        font=FONT,
         rc=STYLE,
     )
     # What seaborn 0.13 passes on for boxes, matplotlib 3.11 calls outdated. No page can help it.
@@ -119,6 +130,50 @@ def use_style() -> None:
         category=MatplotlibDeprecationWarning,
         module=r"seaborn\.categorical",
     )
+    # A name may be in letters that the font lacks: `show` says so below the figure.
+    warnings.filterwarnings("ignore", message=r"Glyph \d+ \(", category=UserWarning)
+
+
+def in_figure(text: str) -> str:
+    r"""Return what matplotlib draws as the given text: names that are a user's go through it.
+
+    No dollar begins a formula, and a name that begins with an underscore is not kept out of
+    legends. A name that is very long loses its middle, or it would leave no room for the axes.
+
+    Examples
+    --------
+    >>> in_figure("SPEED"), in_figure("US$"), in_figure("")
+    ('SPEED', 'US\\$', '(empty)')
+    """
+    whole = name = visible(text)
+    kept = len(whole)
+    while kept > SHORT_NAME and (wide := _inches(name)) > NAME_INCHES:
+        kept = max(SHORT_NAME, min(kept - 1, int(kept * NAME_INCHES / wide)))
+        name = f"{whole[: kept // 2]}…{whole[-(kept // 2) :]}"
+    # A character without width keeps the underscore from being the first.
+    hidden = "\N{WORD JOINER}" if name.startswith("_") else ""
+    return hidden + name.replace("$", r"\$")
+
+
+def _inches(name: str) -> float:
+    """Return how wide a name is at the ticks of an axis, in letters of 11 points."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        font = FontProperties(family=FONT, size=11)
+        width, _, _ = text_to_path.get_text_width_height_descent(name, font, ismath=False)
+    return float(width) / 72
+
+
+def missing_letters(fig: Figure) -> str:
+    """Return the letters of a figure that its font lacks, each once: boxes stand for them."""
+    texts = (text.get_text() for text in fig.findobj(Text) if text.get_visible())
+    letters = {letter for text in texts if not text.isascii() for letter in text}
+    return "".join(sorted(letters - _letters())) if letters else ""
+
+
+@cache
+def _letters() -> frozenset[str]:
+    return frozenset(map(chr, get_font(findfont(FONT)).get_charmap()))
 
 
 def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None = None) -> None:
@@ -159,6 +214,7 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     if folder := os.environ.get("SPEEDBOOK_FIGURES_DIR"):
         _write_files(fig, Path(folder) / name, png)
     digest = data_digest(plotted_data(fig) if data is None else data)
+    boxes = missing_letters(fig)
     plt.close(fig)
     display(  # type: ignore[no-untyped-call]
         {"image/png": png, "text/plain": f"Figure {name}: {alt}"},
@@ -168,6 +224,8 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
             "speedbook": {"figure": {"name": name, "digest": digest}},
         },
     )
+    if boxes:
+        print(f"Boxes in the figure stand for letters that its font lacks: {boxes}")
 
 
 def _write_files(fig: Figure, path: Path, png: bytes) -> None:

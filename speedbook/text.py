@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
+import unicodedata
 from collections.abc import Iterable
+
+#: What is written for a text that has nothing to see.
+NO_TEXT = "(empty)"
+#: What Markdown may take for markup, and at the beginning of a line, besides.
+MARKUP = re.compile(r"[*_`<>&|#~{}!\[\]]|^[-+=:%]|^\d(?=\d*[.)])")
+#: What formulas begin with.
+FORMULA = re.compile(r"[$\\]+")
 
 
 def rounded(number: float, width: float = 0.0) -> str:
@@ -63,3 +72,42 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if near := difflib.get_close_matches(name, names, n=3):
         return f"; nearest: {', '.join(near)}"
     return f"; there is {', '.join(names) or 'none'}" if len(names) < FEW else ""
+
+
+def visible(text: str) -> str:
+    r"""Return a text in one line without characters that steer a terminal or a page.
+
+    A line break, a tab or the like becomes a blank, any other control character and half a
+    surrogate pair the replacement character. Text with nothing to see becomes ``(empty)``.
+
+    Examples
+    --------
+    >>> visible("two\nlines"), visible("bell\x07"), visible(" ")
+    ('two lines', 'bell�', '(empty)')
+    """
+    if text.isascii() and text.isprintable() and text.strip():
+        return text
+    kinds = [unicodedata.category(letter) for letter in text]
+    if all(kind == "Cf" or letter.isspace() for letter, kind in zip(text, kinds, strict=True)):
+        return NO_TEXT
+    return "".join(
+        " " if letter.isspace() else "\N{REPLACEMENT CHARACTER}" if kind in ("Cc", "Cs") else letter
+        for letter, kind in zip(text, kinds, strict=True)
+    )
+
+
+def in_markdown(text: str) -> str:
+    """Return Markdown that shows a text as it is written, within a line or a cell of a table.
+
+    Names of columns, files and the like go through it: they are a user's, and nothing in them is
+    markup. Characters with a meaning become entities, which no dialect of Markdown reads as
+    markup. Those that begin formulas become code: MathJax searches the finished page for them,
+    and passes over code.
+
+    Examples
+    --------
+    >>> in_markdown("rows of wine"), in_markdown("a*b_c"), in_markdown("US$")
+    ('rows of wine', 'a&#42;b&#95;c', 'US`$`')
+    """
+    escaped = MARKUP.sub(lambda found: f"&#{ord(found[0])};", visible(text).strip())
+    return FORMULA.sub(lambda found: f"`{found[0]}`", escaped)

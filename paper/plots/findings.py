@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from paper.environments.assumptions import ASSUMPTIONS, SIGNS, Finding
 from paper.plots.tables import draw_cells
-from speedbook.figures import INK, PALE
+from speedbook.figures import INK, PALE, in_figure
 
 #: The shade of a cell, between 0 and 1, and the colour that it stands for.
 SHADES: Mapping[bool | None, tuple[float, str]] = {
@@ -34,8 +34,9 @@ def plot_findings(ax: Axes, table: Mapping[str, Mapping[str, Finding]]) -> None:
     )
     signs = [[SIGNS[held][0] for held in row] for row in holds]
     draw_cells(ax, shades, signs, [colour for _, colour in SHADES.values()])
+    names = [in_figure(name) for name in table]
     ax.tick_params(labeltop=True, labelbottom=False, labelcolor=INK)
-    ax.set_xticks(ax.get_xticks(), list(table), rotation=50, ha="left", rotation_mode="anchor")
+    ax.set_xticks(ax.get_xticks(), names, rotation=50, ha="left", rotation_mode="anchor")
     handles = [
         Patch(color=SHADES[held][1], label=f"{sign} {word}") for held, (sign, word) in SIGNS.items()
     ]

@@ -18,7 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
-from speedbook.figures import COLOURS, GREY
+from speedbook.figures import COLOURS, GREY, in_figure
 
 if TYPE_CHECKING:
     from speedlib.curves import MSECurves
@@ -119,7 +119,7 @@ def plot_mse(
         Strategy name to a triple (rounds, mean, stderr) of equally long arrays. The bars show one
         standard error to either side.
     title : str
-        What is drawn; it stands above the axes in place of a sideways label.
+        What is drawn; it stands above the axes in place of a sideways label. It may hold formulas.
     yscale : {"log", "linear"}
         Ratios and regrets that may be negative are better on a linear scale.
 
@@ -141,7 +141,8 @@ def plot_mse(
         if yscale == "log" and not np.all(mean > 0):
             raise ValueError(f"curves[{name!r}]: a log axis needs positive means; got {mean}")
         edge = style["color"] if "markerfacecolor" in style else "white"
-        ax.errorbar(rounds, mean, stderr, label=name, elinewidth=1, markeredgecolor=edge, **style)
+        style |= {"elinewidth": 1, "markeredgecolor": edge, "label": in_figure(name)}
+        ax.errorbar(rounds, mean, stderr, **style)
         ends[name] = (float(rounds[-1]), float(mean[-1]))
         budgets |= set(rounds.tolist())
     if all(longest < 1e6 for longest, _ in ends.values()):  # else neighbouring ticks would touch
@@ -206,7 +207,7 @@ def label_ends(ax: Axes, ends: Mapping[str, tuple[float, float]]) -> None:
     for name, place in zip(names, spread(heights, gap, low=0.02), strict=True):
         color = STRATEGIES[name]["color"]
         ax.annotate(
-            name,
+            in_figure(name),
             xy=ends[name],
             xytext=(1.06, place),
             textcoords="axes fraction",

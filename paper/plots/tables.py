@@ -10,7 +10,7 @@ from matplotlib.colors import Colormap
 from numpy.typing import ArrayLike
 
 from paper.plots.strategies import STRATEGIES, darker
-from speedbook.figures import COLOURS, INK, REFERENCE
+from speedbook.figures import COLOURS, INK, REFERENCE, in_figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +48,9 @@ def draw_cells(
     """
     import seaborn
 
+    # seaborn draws labels as soon as it has them, to see whether they overlap.
+    shades = shades.set_axis(_names(shades.index), axis=0)
+    shades = shades.set_axis(_names(shades.columns), axis=1)
     seaborn.heatmap(
         shades,
         vmin=0.0,
@@ -64,6 +67,14 @@ def draw_cells(
     ax.set(xlabel="", ylabel="")
     ax.grid(False)
     ax.tick_params(length=0, labelrotation=0)
+
+
+def _names(index: pd.Index) -> list[str]:
+    """Return names as they are drawn, those of several levels joined as seaborn does."""
+    return [
+        in_figure("-".join(map(str, name)) if isinstance(name, tuple) else str(name))
+        for name in index
+    ]
 
 
 def plot_calibration(

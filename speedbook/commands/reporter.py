@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 
 class Reporter:
     """Tells of progress on standard output, unless quiet, and of failures on standard error."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self.console = Console(quiet=quiet, soft_wrap=True, highlight=False)
-        self.errors = Console(stderr=True, soft_wrap=True, highlight=False)
+        # Words in brackets and between colons are a user's, and neither colours nor pictures.
+        plain: Any = {"soft_wrap": True, "highlight": False, "markup": False, "emoji": False}
+        self.console = Console(quiet=quiet, **plain)
+        self.errors = Console(stderr=True, **plain)
 
     def say(self, text: str) -> None:
         """Tell something."""
-        self.console.print(text, markup=False)
+        self.console.print(text)
 
     def fail(self, text: str) -> None:
         """Tell of a failure, whether quiet or not."""
-        self.errors.print(text, markup=False, style="red")
+        self.errors.print(text, style="red")
 
     @contextmanager
     def bar(self, title: str, total: int) -> Iterator[Callable[[str], None]]:
@@ -47,7 +51,7 @@ class Reporter:
 
     def _progress(self, *more: TextColumn) -> Progress:
         shown = self.console.is_terminal
-        usual = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+        usual = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()
         columns = *usual, TimeElapsedColumn(), *more
         return Progress(*columns, console=self.console, disable=not shown, transient=True)
 
@@ -55,7 +59,7 @@ class Reporter:
     def busy(self, title: str) -> Iterator[None]:
         """Show that something takes a while."""
         if self.console.is_terminal:
-            with self.console.status(title):
+            with self.console.status(Text(title)):
                 yield
         else:
             self.say(title)

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from speedbook.notebook.parameters import Parameter, Scalar, Value
-from speedbook.text import nearest
+from speedbook.text import NO_TEXT, nearest
 
 #: The settings of the long, unattended runs: notebook to parameter to value.
 FULL = "notebooks/full.yml"
 #: What that file was called before.
 FORMER = "notebooks/paper.yml"
-#: What stands for a text without letters.
-NO_TEXT = "(empty)"
 #: What a command line or a file says of one parameter.
 Text = str | list[str]
 

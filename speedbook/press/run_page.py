@@ -55,6 +55,8 @@ PARAMETERS = frozenset({"parameters", "injected-parameters"})
 #: What an output is shown as: the first that is there and not too long, or else plain text.
 PICTURES = "image/png", "image/jpeg", "image/svg+xml"
 TEXTS = "text/html", "text/markdown", "text/latex"
+#: The beginning of a table as pandas writes it, before its classes.
+DATA_FRAME = re.compile(r'<table [^>]*class="(?=dataframe)')
 #: A link that takes its words from where it leads to, and the heading that they are.
 EMPTY_LINK = re.compile(r"\[\]\((?P<page>[^)#\s]+)\)")
 HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
@@ -219,7 +221,8 @@ def _shown(data: Mapping[str, str], about: Mapping[str, Any]) -> dict[str, str]:
     for kind in (kind for kind in PICTURES if kind in data):
         return {"text/html": _picture(kind, data[kind], about.get(kind, {}))}
     for kind in (kind for kind in TEXTS if len(data.get(kind, "")) in range(1, MOST)):
-        return {"text/html": data[kind] if kind == "text/html" else _displayed(data[kind])}
+        html = _without_formulas(data[kind]) if kind == "text/html" else _displayed(data[kind])
+        return {"text/html": html}
     return {"text/plain": _short(data.get("text/plain", ""))}
 
 
@@ -228,6 +231,11 @@ def _picture(kind: str, content: str, about: Mapping[str, Any]) -> str:
     width = f' width="{about["width"]}"' if "width" in about else ""
     alt = escape(about.get("alt", ""), quote=True)
     return f'<figure><img src="data:{kind};base64,{code}" alt="{alt}"{width}></figure>'
+
+
+def _without_formulas(html: str) -> str:
+    r"""Keep MathJax out of the tables of pandas: a column called ``\(x\)`` is a name."""
+    return DATA_FRAME.sub(r"\g<0>mathjax_ignore ", html)
 
 
 def _displayed(text: str) -> str:
