@@ -4,6 +4,7 @@
 PY := .venv/bin/python
 READY := .venv/ready.stamp
 OLDEST := _build/oldest
+REMOVE := rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # A design or a simulation is many small products: one thread each, and processes side by side.
 export OMP_NUM_THREADS ?= 1
@@ -61,7 +62,7 @@ mutants: $(READY)  ## put faults into speedlib on purpose and store which check 
 	@$(PY) -m tools.mutants
 
 clean:  ## remove what was built (the environment in .venv stays)
-	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@if test -f _build/lock && $(PY) -c "" 2>/dev/null; then $(PY) -m speedbook.run.lock $(REMOVE); else $(REMOVE); fi
 
 # The environment: made anew when the lock changes, the book's project installed again when its pyproject.toml does.
 .venv/lock.stamp: requirements.txt

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import filecmp
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 #: The file that marks the top folder of the book.
 MARKER = "_toc.yml"
+#: Errors that tell of a full disk, or of the end of what one may write.
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def find_root(start: Path | None = None) -> Path:
@@ -29,12 +33,51 @@ def find_root(start: Path | None = None) -> Path:
     )
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an OSError name the file: one that comes from writing, as on a full disk, names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
+
+
+def file_fault(error: OSError, file: Path | None = None) -> str:
+    """Say which file is at fault and why; of a full disk also which file system it is.
+
+    `file` is named where the error names none.
+    """
+    name = error.filename or file or "the system"
+    text = f"{name}: {error.strerror or error}"
+    if error.errno not in FULL or not Path(str(name)).is_absolute():
+        return text
+    place = mount_of(Path(str(name)))
+    return f"{text} (the file system at {place} has {free_megabytes(place):.1f} MB left)"
+
+
+def mount_of(path: Path) -> Path:
+    """Return the top folder of the file system that a file is on, or would be."""
+    while not path.is_mount():
+        path = path.parent
+    return path
+
+
+def free_megabytes(folder: Path) -> float:
+    """Return the room that a user has left on a file system."""
+    import shutil
+
+    return shutil.disk_usage(folder).free / 1e6
+
+
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader sees the old content or the new, never a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(content.encode() if isinstance(content, str) else content)
+        with naming(path):
+            part.write_bytes(content.encode() if isinstance(content, str) else content)
         os.replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)

@@ -228,8 +228,11 @@ class MSECurves:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(name, target)
-        except BaseException:
+        except BaseException as error:
             Path(name).unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename is None:
+                # A full disk names no file.
+                error.filename = str(target)
             raise
 
     @classmethod

@@ -138,11 +138,20 @@ def ledger_text(ledger: dict[str, Any]) -> str:
 
 
 def read_ledger(root: Path) -> dict[str, Any]:
-    """Read the ledger of a book, or of its staged pages; where there is none, it has no claims."""
+    """Read the ledger of a book, or of its staged pages; where there is none, it has no claims.
+
+    A file that is no ledger is a ValueError.
+    """
     path = root / LEDGER
     if not path.is_file():
         return {"claims": {}}
-    ledger: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        ledger: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if not all(isinstance(row, dict) for row in ledger["claims"].values()):
+            raise ValueError("a row is no object")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        cure = "`git checkout book/ledger.json` brings it back, `make refresh` writes it anew"
+        raise ValueError(f"{path}: is not a ledger ({error}); {cure}") from None
     return ledger
 
 

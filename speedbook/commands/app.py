@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from speedbook.commands.exit_codes import (
     before_the_work,
     end_with,
     failure,
+    heed_signals,
 )
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def main() -> None:
     """Build the book from its notebooks, and run them again.
 
     Exit codes: 0 all is well, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
-    (nothing ran), 3 a notebook, the press or a download failed, 130 interrupted (Ctrl-C, SIGTERM).
+    (nothing ran), 3 a notebook, the press, a download or the disk failed, 4 another command works
+    in the same folder (nothing ran), 129 the terminal was closed, 130 interrupted (Ctrl-C, SIGTERM).
     """
-    # SIGTERM, which schedulers send, is handled like Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    heed_signals()
 
 
 def _renamed(given: bool) -> None:

@@ -42,6 +42,7 @@ from speedbook.press.jupyter_book import PressError, press, stage
 from speedbook.press.pictures import pictures
 from speedbook.run.cache import Cache, Run, page_key, run_key, shared_key
 from speedbook.run.execution import Finished, Job, execute_all, kernel_environment
+from speedbook.run.lock import only_one
 from speedbook.run.provenance import build_facts
 
 Notebooks = dict[str, NotebookNode]
@@ -52,10 +53,14 @@ def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -
 
     A refresh also rewrites committed notebooks and ledger where their evidence changed. The text of
     a CommandError has a line for each notebook, entry of the registry or page at fault; an OSError
-    tells that a file cannot be written.
+    tells that a file cannot be written; Busy, that another command works in the folder.
     """
+    with only_one(root, f"speedbook build{' --refresh' * refresh}", reporter.say):
+        return _build(root, refresh, workers, reporter)
+
+
+def _build(root: Path, refresh: bool, workers: int, reporter: Reporter) -> Path:
     build = root / "_build"
-    build.mkdir(exist_ok=True)
     try:
         registry = load_registry(root)
         sources = _read_sources(root, registry)

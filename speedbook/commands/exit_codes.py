@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 
 import typer
+
+from speedbook.paths import file_fault
+from speedbook.run.lock import Busy
 
 
 class ExitCode(IntEnum):
@@ -19,7 +25,47 @@ class ExitCode(IntEnum):
     USAGE = 2
     #: A notebook, the press, a download or the disk failed.
     FAILED = 3
+    #: Another command writes in the same folder. Nothing ran.
+    BUSY = 4
+    HUNG_UP = 129
     INTERRUPTED = 130
+
+
+class HungUp(KeyboardInterrupt):
+    """The terminal is gone (SIGHUP)."""
+
+
+def heed_signals() -> None:
+    """Let SIGTERM, which schedulers send, and SIGHUP end a command as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Whoever starts it with nohup wants it to go on.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _hang_up)
+
+
+def _hang_up(*_: object) -> None:
+    # A second one, as from shell and terminal, does not disturb the end.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    for number in (1, 2):
+        with suppress(OSError):
+            if stat.S_ISCHR(os.fstat(number).st_mode):
+                fall_silent(number)
+    raise HungUp
+
+
+def fall_silent(number: int) -> None:
+    """Let go to nowhere what is written to standard output (1) or error (2).
+
+    Nobody can read it any more, and to write there would be one error after another.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, number)
+    os.close(nowhere)
+
+
+def interrupted_by(error: BaseException | None) -> ExitCode:
+    """Return the exit code of a command that a signal ended."""
+    return ExitCode.HUNG_UP if isinstance(error, HungUp) else ExitCode.INTERRUPTED
 
 
 class CommandError(Exception):
@@ -58,15 +104,19 @@ def end_with(command: Callable[[], ExitCode], interrupted: str) -> typer.Exit:
         return typer.Exit(command())
     except CommandError as error:
         lines, code = str(error).splitlines(), error.code
+    except Busy as error:
+        lines, code = [str(error)], ExitCode.BUSY
     except OSError as error:
-        lines = [f"{error.filename or 'the system'}: {error.strerror or error}"]
-        code = ExitCode.FAILED
-    except (KeyboardInterrupt, typer.Abort):
-        typer.echo(f"Interrupted: {interrupted}.", err=True)
-        return typer.Exit(ExitCode.INTERRUPTED)
-    prefix = "" if code is ExitCode.INTERRUPTED else "speedbook: "
+        lines, code = [file_fault(error)], ExitCode.FAILED
+    except (KeyboardInterrupt, typer.Abort) as error:
+        lines, code = [f"Interrupted: {interrupted}."], interrupted_by(error)
+    stopped = code in (ExitCode.INTERRUPTED, ExitCode.HUNG_UP)
     for place, line in enumerate(lines):
         # What belongs to the line above is indented already.
         indented = place and line.startswith(" ")
-        typer.secho(line if indented else f"{prefix}{line}", err=True, fg="red")
+        text = line if indented or stopped else f"speedbook: {line}"
+        try:
+            typer.secho(text, err=True, fg=None if stopped else "red")
+        except OSError:
+            fall_silent(2)
     return typer.Exit(code)

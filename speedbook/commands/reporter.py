@@ -10,6 +10,26 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from speedbook.commands.exit_codes import fall_silent
+
+
+class _Console(Console):
+    """A console of which the reader may go away."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        try:
+            super().print(*objects, **how)
+        except OSError as error:
+            # Or Python would try to write the same again at its end.
+            fall_silent(2 if self.stderr else 1)
+            error.filename = "standard error" if self.stderr else "standard output"
+            raise
+
+    def on_broken_pipe(self) -> None:
+        """Go on in silence where the reader (`| head`) has enough: the work is wanted still."""
+        self.quiet = True
+        fall_silent(2 if self.stderr else 1)
+
 
 class Reporter:
     """Tells of progress on standard output, unless quiet, and of failures on standard error."""
@@ -17,8 +37,8 @@ class Reporter:
     def __init__(self, quiet: bool = False) -> None:
         # Words in brackets and between colons are a user's, and neither colours nor pictures.
         plain: Any = {"soft_wrap": True, "highlight": False, "markup": False, "emoji": False}
-        self.console = Console(quiet=quiet, **plain)
-        self.errors = Console(stderr=True, **plain)
+        self.console = _Console(quiet=quiet, **plain)
+        self.errors = _Console(stderr=True, **plain)
 
     def say(self, text: str) -> None:
         """Tell something."""

@@ -11,7 +11,13 @@ from nbformat import NotebookNode
 
 from speedbook.claims.cards import rounded_record
 from speedbook.claims.ledger import read_ledger
-from speedbook.commands.exit_codes import CommandError, ExitCode, before_the_work, failure
+from speedbook.commands.exit_codes import (
+    CommandError,
+    ExitCode,
+    before_the_work,
+    failure,
+    interrupted_by,
+)
 from speedbook.commands.reporter import Reporter
 from speedbook.notebook.contract import source_problems
 from speedbook.notebook.files import read_notebook
@@ -48,11 +54,12 @@ def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
     with before_the_work():
         root = find_root(Path.cwd())
         earlier = read_manifest(options.manifest) if options.manifest else None
+        read_ledger(root)  # which is compared with at the end
         request = _repetition(root, options, earlier) if earlier else _request(root, options)
     try:
         folder, manifest = run(request, options.out or root / RUNS, _page, reporter.steps)
     except RunInterrupted as error:
-        raise CommandError(ExitCode.INTERRUPTED, f"Interrupted: {error}.") from None
+        raise CommandError(interrupted_by(error.__cause__), f"Interrupted: {error}.") from None
     except (RunFailed, ValueError) as error:
         raise failure(error) from None
     reporter.say("\n".join(facts(request, manifest)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from speedbook.run.execution import (
     execute_all,
     kernel_environment,
 )
+from speedbook.run.lock import only_one
 from speedbook.run.results import read_results
 from speedbook.text import rounded
 
@@ -70,6 +72,12 @@ def verify(options: Verification, reporter: Reporter) -> ExitCode:
     """Check everything, run the notebooks, print the table, and return the exit code."""
     with before_the_work():
         root = find_root(Path.cwd())
+    with only_one(root, "speedbook verify --store", reporter.say) if options.store else nullcontext():
+        return _verify(root, options, reporter)
+
+
+def _verify(root: Path, options: Verification, reporter: Reporter) -> ExitCode:
+    with before_the_work():
         registry = load_registry(root)
         committed = read_ledger(root)["claims"]
         claims, tasks = _plan(root, registry, committed, options)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from speedbook.paths import files_below, mirror, write_atomically
+from speedbook.paths import files_below, free_megabytes, mirror, mount_of, write_atomically
 from speedbook.press.keys import press_key
 from speedbook.run.execution import ANSI
 
@@ -23,6 +23,8 @@ COMMAND = "from jupyter_book.cli.main import main; main(prog_name='jupyter-book'
 STRICT = ("--warningiserror", "--keep-going")
 #: Lines of the press's log that a failure shows.
 LOG_LINES = 20
+#: Megabytes below which a failure is likely to come from a full disk, as a page takes up to one.
+LITTLE = 5
 
 
 class PressError(Exception):
@@ -77,4 +79,8 @@ def press(root: Path, staged: Path, build: Path, environment: Mapping[str, str])
 def _complaints(log: Path) -> str:
     lines = ANSI.sub("", log.read_text(encoding="utf-8", errors="replace")).splitlines()
     marked = [line for line in lines if "WARNING" in line or "ERROR" in line or "Error:" in line]
-    return "\n".join([*(marked or lines)[-LOG_LINES:], f"The whole log is in {log}"])
+    last = f"The whole log is in {log}"
+    if (free := free_megabytes(log.parent)) < LITTLE:
+        place = mount_of(log.parent.resolve())
+        last += f"\nThe file system at {place} is full: {free:.1f} MB are left for {log.parent}"
+    return "\n".join([*(marked or lines)[-LOG_LINES:], last])

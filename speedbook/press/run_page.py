@@ -16,6 +16,7 @@ from html import escape, unescape
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 from urllib.parse import quote
 
 import yaml
@@ -30,6 +31,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from myst_nb.docutils_ import Parser
 from nbformat import NotebookNode
 from pybtex.database import parse_file
+from pybtex.exceptions import PybtexError
 from sphinx.util.docutils import CustomReSTDispatcher
 from sphinx.util.nodes import split_explicit_title
 
@@ -156,17 +158,31 @@ def page_html(
 
 
 def tex_macros(root: Path) -> dict[str, Any]:
-    """Return the TeX macros of the book's ``_config.yml``; none where there are none."""
-    config: Any = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    for key in ("sphinx", "config", "mathjax3_config", "tex", "macros"):
-        config = (config or {}).get(key)
-    return dict(config or {})
+    """Return the TeX macros of the book's ``_config.yml``; none where there are none.
+
+    A file that is no YAML, or in which they have another form, is a ValueError.
+    """
+    path = root / "_config.yml"
+    try:
+        config: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for key in ("sphinx", "config", "mathjax3_config", "tex", "macros"):
+            config = (config or {}).get(key)
+        return dict(config or {})
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path}: holds no settings of a book ({error})") from None
 
 
 def cited_works(root: Path) -> dict[str, str]:
-    """Return authors and year by the key of a work, for the book's bibliography, if it has one."""
+    """Return authors and year by the key of a work, for the book's bibliography, if it has one.
+
+    One that BibTeX could not read is a ValueError.
+    """
     path, works = root / BIBLIOGRAPHY, {}
-    for key, entry in parse_file(str(path)).entries.items() if path.is_file() else ():
+    try:
+        entries = parse_file(str(path)).entries if path.is_file() else {}
+    except PybtexError as error:
+        raise ValueError(f"{path}: cannot be read ({error})") from None
+    for key, entry in entries.items():
         people = entry.persons.get("author") or entry.persons.get("editor") or []
         names = [" ".join(map(str, person.rich_last_names)) for person in people]
         authors = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
@@ -183,13 +199,28 @@ def _prepare(cell: NotebookNode, folder: Path | None) -> None:
         cell.metadata["tags"].append("remove-input")
     for output in cell.get("outputs", []):
         _shorten(output)
-    for name, bundle in cell.pop("attachments", {}).items():
-        for kind, content in bundle.items():
-            for address in (name, quote(name)):
-                data = f"data:{kind};base64,{content.strip()}"
-                cell.source = cell.source.replace(f"attachment:{address}", data)
+    if attached := cell.pop("attachments", {}):
+        cell.source = _with_attachments(cell.source, attached)
     if cell.cell_type == "markdown" and folder:
         cell.source = EMPTY_LINK.sub(lambda link: _title(folder, link), cell.source)
+
+
+def _with_attachments(source: str, attached: Mapping[str, Mapping[str, str]]) -> str:
+    """Put the pictures of a cell in place of their names, however these are written."""
+    pictures = {}
+    for name, bundle in attached.items():
+        kind = next((kind for kind in PICTURES if kind in bundle), next(iter(bundle), ""))
+        content = bundle.get(kind, "").strip()
+        if content.startswith("<"):  # the text of an SVG
+            content = b64encode(content.encode()).decode()
+        for form in ("NFC", "NFD"):
+            plain = normalize(form, name)
+            for address in (plain, quote(plain), quote(plain, safe="!*'()"), plain.replace(" ", "%20")):
+                pictures[address] = f"data:{kind};base64,{''.join(content.split())}"
+    # Longer names first: one may be the beginning of another.
+    names = "|".join(map(re.escape, sorted(pictures, key=len, reverse=True)))
+    address = re.compile(f"<attachment:({names})>|attachment:({names})")
+    return address.sub(lambda found: pictures[found[1] or found[2]], source)
 
 
 def _title(folder: Path, link: re.Match[str]) -> str:

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from speedbook.notebook.files import KERNEL, cell_name, read_notebook
+from speedbook.paths import FULL, file_fault
+from speedbook.run.loopback import require_loopback
 
 #: Seconds that one cell may take, here and wherever else notebooks are run (nbval, Jupyter Book).
 CELL_TIMEOUT = 300
@@ -73,8 +75,10 @@ def execute_all(
 
     The variables are for the kernels, besides those of this process; `tick` is called every so
     often while notebooks run. An interrupt stops the workers, and with them their kernels, before
-    it goes on to the caller.
+    it goes on to the caller. An OSError, before anything runs, tells that kernels could not be
+    reached.
     """
+    require_loopback()
     pool = ProcessPoolExecutor(
         min(workers, len(jobs)) or 1,
         mp_context=multiprocessing.get_context("spawn"),
@@ -116,6 +120,8 @@ def _prepare_worker(environment: dict[str, str]) -> None:
     os.environ.update(environment)
     # A handler instead of SIG_IGN, which the kernels would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # What fails is told as a result; what an end interrupts in the middle is no news.
     for logger in map(logging.getLogger, ("papermill", "asyncio")):
@@ -145,7 +151,7 @@ def execute(job: Job) -> Finished:
             failure = ""
         except Exception as error:
             begun = _last_begun_cell(job.output)
-            failure = _describe(error, begun, job.timeout)
+            failure = _describe(error, begun, job.timeout, job.output)
             if begun is None and _may_start_next_time(error) and attempt < START_ATTEMPTS:
                 continue
         break
@@ -204,10 +210,12 @@ def _may_start_next_time(error: Exception) -> bool:
     return not isinstance(error, NoSuchKernel | OSError)
 
 
-def _describe(error: Exception, cell: str | None, timeout: int) -> str:
+def _describe(error: Exception, cell: str | None, timeout: int, output: Path) -> str:
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
+    if cell is None and isinstance(error, OSError) and error.errno in FULL:
+        return file_fault(error, output)
     if cell is None:
         return f"the kernel {KERNEL} did not start: {error}"
     if isinstance(error, PapermillExecutionError):
@@ -218,6 +226,8 @@ def _describe(error: Exception, cell: str | None, timeout: int) -> str:
         return f"{cell} took longer than {timeout} s"
     if isinstance(error, DeadKernelError):
         return f"{cell}: the kernel died (out of memory?)"
+    if isinstance(error, OSError):
+        return f"{cell}: {file_fault(error, output)}"
     return f"{cell}: {type(error).__name__}: {error}"
 
 

@@ -203,7 +203,7 @@ def _working_folder(parent: Path, name: str) -> Iterator[_WorkingFolder]:
         if isinstance(error, RunFailed) and kept:
             raise RunFailed(f"{error}\n    as far as it came: {kept}") from None
         if isinstance(error, KeyboardInterrupt) and kept:
-            raise RunInterrupted(f"as far as it came: {kept}") from None
+            raise RunInterrupted(f"as far as it came: {kept}") from error
         raise
 
 
