@@ -72,7 +72,9 @@ def verify(options: Verification, reporter: Reporter) -> ExitCode:
     """Check everything, run the notebooks, print the table, and return the exit code."""
     with before_the_work():
         root = find_root(Path.cwd())
-    with only_one(root, "speedbook verify --store", reporter.say) if options.store else nullcontext():
+    with (
+        only_one(root, "speedbook verify --store", reporter.say) if options.store else nullcontext()
+    ):
         return _verify(root, options, reporter)
 
 

@@ -16,8 +16,6 @@ from html import escape, unescape
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
-from urllib.parse import quote
 
 import yaml
 from docutils import nodes
@@ -42,6 +40,7 @@ from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import V4, read_notebook
 from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown
+from speedbook.press.attachments import STAND_IN, with_stand_ins
 from speedbook.run.execution import ANSI
 from speedbook.run.folder import Request
 from speedbook.run.folder import facts as run_facts
@@ -134,12 +133,13 @@ def page_html(
         Where links of the notebook start from; without it, none gets the title of its page.
     """
     shown = deepcopy(notebook)
+    pictures: dict[str, str] = {}
     for cell in shown.cells:
-        _prepare(cell, folder)
+        _prepare(cell, folder, pictures)
     with _Book(claims, works):
         parts = publish_parts(
             V4.writes(shown),
-            parser=_Reader(),
+            parser=_Reader(pictures),
             writer_name="html5",
             settings_overrides=SETTINGS,
         )
@@ -149,6 +149,7 @@ def page_html(
     environment = Environment(autoescape=True, loader=FileSystemLoader(Path(__file__).parent))
     return environment.get_template("run_page.html").render(
         parts,
+        body=STAND_IN.sub(lambda found: pictures.get(found[0], found[0]), parts["body"]),
         # What would end a script, or keep it from ending, can only stand in strings.
         script=re.sub("(?i)<(?=/script|!--)", r"\\x3C", f"MathJax = {mathjax};\n{source}"),
         parameters=[(p, as_shown(values[p.name]), as_shown(p.default)) for p in parameters],
@@ -193,34 +194,16 @@ def cited_works(root: Path) -> dict[str, str]:
 # Cells
 
 
-def _prepare(cell: NotebookNode, folder: Path | None) -> None:
+def _prepare(cell: NotebookNode, folder: Path | None, pictures: dict[str, str]) -> None:
     """Put into a cell what is beside it, and take out what is elsewhere on the page or too long."""
     if PARAMETERS & set(cell.metadata.get("tags", [])):
         cell.metadata["tags"].append("remove-input")
     for output in cell.get("outputs", []):
         _shorten(output)
     if attached := cell.pop("attachments", {}):
-        cell.source = _with_attachments(cell.source, attached)
+        cell.source = with_stand_ins(cell.source, attached, pictures)
     if cell.cell_type == "markdown" and folder:
         cell.source = EMPTY_LINK.sub(lambda link: _title(folder, link), cell.source)
-
-
-def _with_attachments(source: str, attached: Mapping[str, Mapping[str, str]]) -> str:
-    """Put the pictures of a cell in place of their names, however these are written."""
-    pictures = {}
-    for name, bundle in attached.items():
-        kind = next((kind for kind in PICTURES if kind in bundle), next(iter(bundle), ""))
-        content = bundle.get(kind, "").strip()
-        if content.startswith("<"):  # the text of an SVG
-            content = b64encode(content.encode()).decode()
-        for form in ("NFC", "NFD"):
-            plain = normalize(form, name)
-            for address in (plain, quote(plain), quote(plain, safe="!*'()"), plain.replace(" ", "%20")):
-                pictures[address] = f"data:{kind};base64,{''.join(content.split())}"
-    # Longer names first: one may be the beginning of another.
-    names = "|".join(map(re.escape, sorted(pictures, key=len, reverse=True)))
-    address = re.compile(f"<attachment:({names})>|attachment:({names})")
-    return address.sub(lambda found: pictures[found[1] or found[2]], source)
 
 
 def _title(folder: Path, link: re.Match[str]) -> str:
@@ -340,7 +323,14 @@ class _Box(Admonition):  # type: ignore[misc]
 
 
 class _Reader(Parser):  # type: ignore[misc]
-    """The parser of notebooks, for a page that has no other beside it."""
+    """The parser of notebooks, for a page that has no other beside it.
+
+    Pictures are attached to its cells, by what stands in for them.
+    """
+
+    def __init__(self, pictures: Mapping[str, str]) -> None:
+        super().__init__()
+        self.pictures = pictures
 
     def parse(self, inputstring: str, document: nodes.document) -> None:
         super().parse(inputstring, document)
@@ -349,7 +339,7 @@ class _Reader(Parser):  # type: ignore[misc]
             if not re.match("https?:|mailto:|#", address):
                 link.replace_self(link.children or [nodes.Text(Path(address).stem)])
         for picture in list(document.findall(nodes.image)):
-            if not picture["uri"].startswith("data:"):
+            if not (picture["uri"].startswith("data:") or picture["uri"] in self.pictures):
                 picture.replace_self(nodes.emphasis("", picture.get("alt") or picture["uri"]))
         for code in document.findall(nodes.literal):
             # Or it would be no code for MathJax.

@@ -6,9 +6,13 @@ is where the signal shall find it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,15 +22,18 @@ from typer.testing import CliRunner
 
 from speedbook.commands.app import app
 
-from .helpers import FIG, PROP, SPEEDBOOK, start
+from .helpers import FIG, PROP, ROOT, SPEEDBOOK, start
 from .reruns import rerun
 
 INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
+HUP = getattr(signal, "SIGHUP", TERM)
 in_a_process = [
     pytest.mark.slow,
     pytest.mark.skipif(os.name == "nt", reason="signals to a group need POSIX"),
 ]
-three_signals = pytest.mark.parametrize(("kill", "code"), [(INT, 130), (TERM, 130), (KILL, -KILL)])
+four_signals = pytest.mark.parametrize(
+    ("kill", "code"), [(INT, 130), (TERM, 130), (HUP, 129), (KILL, -KILL)]
+)
 
 HANG = (
     "import os, time\n"
@@ -53,7 +60,7 @@ def stop(
         assert begun, "it did not come so far"
         others = [*map(int, pids.read_text().split())]
         assert all(map(alive, others))
-        if kill == INT:  # a terminal sends it to the whole group
+        if kill in (INT, HUP):  # a terminal sends it to the whole group
             os.killpg(process.pid, kill)
         else:  # only the program itself
             process.send_signal(kill)
@@ -87,7 +94,7 @@ def alive(process: int) -> bool:
 # In processes of their own, with real kernels.
 
 
-@three_signals
+@four_signals
 class TestKernels:
     pytestmark = in_a_process
 
@@ -106,7 +113,7 @@ class TestKernels:
         assert ended == code
         assert tiny_book.snapshot() == before
         assert not list(tiny_book.root.rglob("*.part"))
-        if code == 130:
+        if kill != KILL:
             assert "Interrupted: what was finished is kept, nothing is half-written." in said
             assert "Traceback" not in said
             assert not (tiny_book.root / "_build" / "running").exists()
@@ -122,7 +129,7 @@ class TestKernels:
         assert "Traceback" not in said
         (folder,) = (tiny_book.root / "runs" / "fig").iterdir()
         assert not (folder / "manifest.json").exists()
-        if code == 130:
+        if kill != KILL:
             assert folder.name.endswith("-interrupted") and not folder.name.startswith(".")
             assert f"Interrupted: as far as it came: {folder}." in said.replace("\n", "")
             assert "before" in (folder / "fig.ipynb").read_text()
@@ -133,6 +140,75 @@ class TestKernels:
         monkeypatch.chdir(tiny_book.root)
         rerun("fig")
         assert len(list(tiny_book.root.glob("runs/fig/*/manifest.json"))) == 1
+
+
+class TestTerminal:
+    pytestmark = in_a_process
+
+    def test_a_closed_terminal_ends_a_rerun(self, tiny_book, tiny_notebook):
+        tiny_book.notebook(FIG, tiny_notebook("print('before')", f"{HANG}; x"))
+        terminal, end = os.openpty()
+        program = [sys.executable, *SPEEDBOOK, "rerun", "fig"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(
+            [sys.executable, "-c", CONTROLLED, *program],
+            cwd=tiny_book.root,
+            env=environment,
+            stdin=end,
+            stdout=end,
+            stderr=end,
+            start_new_session=True,
+        )
+        os.close(end)
+        pids = tiny_book.root / "pids"
+        try:
+            # Somebody reads what a terminal shows.
+            threading.Thread(target=drain, args=[terminal], daemon=True).start()
+            assert wait_until(lambda: pids.is_file() and pids.read_text().endswith("\n"))
+            others = [*map(int, pids.read_text().split())]
+            os.close(terminal)
+            assert process.wait(60) == 129
+            assert wait_until(lambda: not any(map(alive, [-process.pid, *others])), 30)
+        finally:
+            if alive(-process.pid):
+                os.killpg(process.pid, KILL)
+                process.wait()
+        (folder,) = (tiny_book.root / "runs" / "fig").iterdir()
+        assert folder.name.endswith("-interrupted") and not folder.name.startswith(".")
+
+    def test_nohup_keeps_it_running(self, tiny_book, tiny_notebook):
+        # The signal goes to all, the worker and the kernel too, before the notebook goes on.
+        cells = HANG.replace("time.sleep(99)", "time.sleep(3)"), "print(x + 1)"
+        tiny_book.notebook(FIG, tiny_notebook(*cells))
+        program = subprocess.Popen(
+            ["nohup", sys.executable, *SPEEDBOOK, "rerun", "fig"],
+            cwd=tiny_book.root,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        pids = tiny_book.root / "pids"
+        assert wait_until(lambda: pids.is_file() and pids.read_text().endswith("\n"))
+        os.killpg(program.pid, HUP)
+        said, _ = program.communicate(timeout=120)
+        assert program.returncode == 0, said
+        assert len(list(tiny_book.root.glob("runs/fig/*/manifest.json"))) == 1
+
+
+#: Makes the terminal on standard input the one that controls the session, and becomes the program.
+CONTROLLED = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def drain(terminal: int) -> None:
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 1000):
+            pass
 
 
 class TestOthers:
@@ -155,7 +231,7 @@ class TestOthers:
         assert not list(tmp_path.glob("speedbook-verify-*"))
 
     @pytest.mark.parametrize("moment", ["loading", "unpacking"])
-    @pytest.mark.parametrize("kill", [INT, TERM])
+    @pytest.mark.parametrize("kill", [INT, TERM, HUP])
     def test_fetching_leaves_no_part_of_a_file(self, tmp_path, moment, kill):
         (tmp_path / "fetch.py").write_text(FETCH)
         cache = tmp_path / "cache"
@@ -168,7 +244,7 @@ class TestOthers:
             NO_PROXY="127.0.0.1",
             SPEEDLIB_DATA_DIR="",
         )
-        assert (ended, "Traceback" in said) == (130, False), said
+        assert (ended, "Traceback" in said) == (129 if kill == HUP else 130, False), said
         assert "Interrupted: nothing was fetched." in said
         assert list(cache.iterdir()) == []
 

@@ -129,6 +129,51 @@ def test_attachments_are_shown_each_in_its_own_cell():
     assert found == [("AAAA", "AAAA"), ("BBBB", "BBBB")]
 
 
+LINES = "iVBO\nRw0K"
+
+
+@pytest.mark.parametrize(
+    ("source", "attached"),
+    [
+        *(
+            (f"![](attachment:{w})", {"a b.png": {"image/png": "AAAA"}})
+            for w in ("a%20b.png", "a b.png")
+        ),
+        ("![](<attachment:a b.png>)", {"a b.png": {"image/png": "AAAA"}}),
+        ("![](attachment:a%281%29.png)", {"a(1).png": {"image/png": "AAAA"}}),
+        ("![](attachment:Größe.png)", {"Größe.png": {"image/png": "AAAA"}}),
+        ("![](attachment:Gr%C3%B6%C3%9Fe.png)", {"Größe.png": {"image/png": "AAAA"}}),
+        ("![](attachment:Gro\u0308ße.png)", {"Gr\u00f6ße.png": {"image/png": "AAAA"}}),
+        ("![](attachment:p.svg)", {"p.svg": {"image/svg+xml": SVG}}),
+        ("![](attachment:p.svg)", {"p.svg": {"image/svg+xml": b64encode(SVG.encode()).decode()}}),
+        ("![](attachment:p.png)", {"p.png": {"image/png": LINES}}),
+        ('<img src="attachment:p.svg">', {"p.svg": {"image/svg+xml": SVG}}),
+        ("```{figure} attachment:p.jpg\nA word.\n```", {"p.jpg": {"image/jpeg": "AAAA"}}),
+        (
+            "![](attachment:a.png) ![](attachment:a.png.png) ![](attachment:b.svg)",
+            {
+                "a.png": {"image/png": "AAAA"},
+                "a.png.png": {"image/png": "BBBB"},
+                "b.svg": {"image/svg+xml": SVG},
+            },
+        ),
+    ],
+)
+def test_every_attached_picture_is_shown_whatever_its_kind_and_name(source, attached):
+    text = body(new_markdown_cell(source, attachments=attached))
+    found = re.findall(r'<img[^>]* src="data:([^;]+);base64,([^"]+)"', text)
+    expected = []
+    for kind, content in (item for bundle in attached.values() for item in bundle.items()):
+        coded = b64encode(content.encode()).decode() if content.startswith("<") else content
+        expected.append((kind, coded.replace("\n", "")))
+    assert found == expected
+    assert "attachment:" not in text
+
+
+def test_a_picture_that_is_not_attached_leaves_its_words():
+    assert words(body(new_markdown_cell("![A word](attachment:gone.png)"))) == "A word"
+
+
 def test_prose_is_trusted_and_its_formulas_are_left_to_mathjax():
     text = body("<kbd>K</kbd> $a<b$ `$x<y$`\n\n$$c<d$$\n\n\\begin{align}e&<f\\end{align}")
     assert "<kbd>K</kbd>" in text

@@ -1,0 +1,58 @@
+"""Pictures attached to cells, on a page that has no file beside it.
+
+Markdown refuses an SVG as the address of a picture. So its source gets short names that stand in for
+the pictures, and the finished page gets the pictures in their place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from unicodedata import normalize
+from urllib.parse import quote
+
+#: What stands in for a picture.
+STAND_IN = re.compile("attachment:[0-9a-f]{64}")
+#: Letters that Markdown editors leave as they are in an address.
+UNQUOTED = "/", "/!*'()", ""
+
+
+def with_stand_ins(
+    source: str, attached: Mapping[str, Mapping[str, str]], pictures: dict[str, str]
+) -> str:
+    """Return the Markdown of a cell with names that stand in for its pictures.
+
+    Parameters
+    ----------
+    source : str
+        The Markdown, with addresses such as ``attachment:a%20b.png``.
+    attached : mapping
+        File name to the picture, by its kind: ``{"a b.png": {"image/png": "iVBO..."}}``.
+    pictures : dict
+        Gets what the names stand in for, as addresses that hold the picture.
+    """
+    known = {}
+    for name, bundle in attached.items():
+        for kind, content in list(bundle.items())[:1]:
+            data = address(kind, content)
+            stand_in = f"attachment:{hashlib.sha256(data.encode()).hexdigest()}"
+            pictures[stand_in] = data
+            # Systems differ in whether an umlaut is one character or two, editors in what they
+            # quote.
+            plain = [normalize(form, name) for form in ("NFC", "NFD")]
+            quoted = [quote(text, safe) for text in plain for safe in UNQUOTED]
+            spaced = [text.replace(" ", "%20") for text in plain]
+            known |= dict.fromkeys([*plain, *quoted, *spaced], stand_in)
+    # Longer names first: one may be the beginning of another.
+    names = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    written = re.compile(f"<attachment:({names})>|attachment:({names})")
+    return written.sub(lambda found: known[found[1] or found[2]], source)
+
+
+def address(kind: str, content: str) -> str:
+    """Return a picture as an address; that of an SVG may be its text, as notebooks allow."""
+    text = content.strip()
+    code = b64encode(text.encode()).decode() if text.startswith("<") else "".join(text.split())
+    return f"data:{kind};base64,{code}"
