@@ -49,19 +49,27 @@ def file_fault(error: OSError, file: Path | None = None) -> str:
 
     `file` is named where the error names none.
     """
-    name = error.filename or file or "the system"
-    text = f"{name}: {error.strerror or error}"
-    if error.errno not in FULL or not Path(str(name)).is_absolute():
-        return text
-    place = mount_of(Path(str(name)))
-    return f"{text} (the file system at {place} has {free_megabytes(place):.1f} MB left)"
+    path = error.filename or file
+    return f"{path or 'the system'}: {error.strerror or error}{room(error, path)}"
+
+
+def room(error: OSError, path: Path | str | None) -> str:
+    """Return, in brackets, which file system has how much room left, if an error comes from that.
+
+    Where it does not, or the path is not absolute, that is an empty text.
+    """
+    if error.errno not in FULL or path is None or not Path(path).is_absolute():
+        return ""
+    place = mount_of(Path(path))
+    return f" (the file system at {place} has {free_megabytes(place):.1f} MB left)"
 
 
 def mount_of(path: Path) -> Path:
     """Return the top folder of the file system that a file is on, or would be."""
-    while not path.is_mount():
-        path = path.parent
-    return path
+    place = path.resolve()
+    while not place.is_mount():
+        place = place.parent
+    return place
 
 
 def free_megabytes(folder: Path) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from paper.datasets.dataset import Dataset
 from paper.datasets.files import VARIABLE, DatasetError, cache_folder, find, read_checked
-from speedbook.paths import write_atomically
+from speedbook.paths import room, write_atomically
 
 #: Seconds without an answer after which a server counts as silent.
 SILENCE = 30
@@ -78,7 +78,7 @@ def fetch(dataset: Dataset) -> Path:
         ) from error
     except OSError as error:
         raise DatasetError(
-            f"{target} cannot be written: {error.strerror or error}"
+            f"{target} cannot be written: {error.strerror or error}{room(error, target)}"
             "\n  what to do: make room or mend the permissions there, and fetch it again"
         ) from error
     return target

@@ -38,7 +38,8 @@ def main() -> None:
 
     Exit codes: 0 all is well, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
     (nothing ran), 3 a notebook, the press, a download or the disk failed, 4 another command works
-    in the same folder (nothing ran), 129 the terminal was closed, 130 interrupted (Ctrl-C, SIGTERM).
+    in the same folder (nothing ran), 129 the terminal was closed (SIGHUP), 130 interrupted (Ctrl-C,
+    SIGTERM).
     """
     heed_signals()
 

@@ -1,7 +1,7 @@
 """Pictures attached to cells, on a page that has no file beside it.
 
-Markdown refuses an SVG as the address of a picture. So its source gets short names that stand in for
-the pictures, and the finished page gets the pictures in their place.
+Markdown refuses an SVG as the address of a picture. So its source gets short names that stand in
+for the pictures, and the finished page gets the pictures in their place.
 """
 
 from __future__ import annotations

@@ -81,6 +81,6 @@ def _complaints(log: Path) -> str:
     marked = [line for line in lines if "WARNING" in line or "ERROR" in line or "Error:" in line]
     last = f"The whole log is in {log}"
     if (free := free_megabytes(log.parent)) < LITTLE:
-        place = mount_of(log.parent.resolve())
+        place = mount_of(log)
         last += f"\nThe file system at {place} is full: {free:.1f} MB are left for {log.parent}"
     return "\n".join([*(marked or lines)[-LOG_LINES:], last])

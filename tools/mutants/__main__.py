@@ -24,6 +24,7 @@ from pathlib import Path
 
 from paper.mutants import CAUGHT, FOLDER, Entry, dependencies, read
 from speedbook.paths import find_root, write_if_changed
+from speedbook.run.lock import BUSY, Busy, only_one
 
 MISSED, FAILED, INTERRUPTED = 1, 3, 130
 
@@ -45,7 +46,8 @@ def main() -> int:
         prog="python -m tools.mutants",
         description="Put faults into speedlib on purpose, and store which check turns red.",
         epilog="Exit codes: 0 every fault and nine in ten changes of each module are noticed, 1 "
-        "they are not, 2 wrong usage, 3 a run failed, 130 interrupted. What is stored already and "
+        "they are not, 2 wrong usage, 3 a run failed, 4 another command works in the same "
+        "folder, 130 interrupted. What is stored already and "
         "still true is not run again; what was interrupted goes on.",
     )
     runs = {"faults": run_faults, "changes": run_changes}
@@ -55,7 +57,11 @@ def main() -> int:
     try:
         root = find_root(Path.cwd())
         chosen = [run for name, run in runs.items() if asked.what in (None, name)]
-        return MISSED if sum([run(root, asked.anew) for run in chosen]) else 0
+        with only_one(root, "make mutants", print):
+            return MISSED if sum([run(root, asked.anew) for run in chosen]) else 0
+    except Busy as error:
+        print(f"mutants: {error}", file=sys.stderr)
+        return BUSY
     except (RuntimeError, ValueError, OSError, subprocess.CalledProcessError) as error:
         print(f"mutants: {error}", file=sys.stderr)
         return FAILED
