@@ -33,7 +33,7 @@ def with_stand_ins(
     pictures : dict
         Gets what the names stand in for, as addresses that hold the picture.
     """
-    known = {}
+    known: dict[str, str] = {}
     for name, bundle in attached.items():
         for kind, content in list(bundle.items())[:1]:
             data = address(kind, content)

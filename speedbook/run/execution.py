@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,7 @@ def execute_all(
     reached.
     """
     require_loopback()
+    _shelter_tracker()
     pool = ProcessPoolExecutor(
         min(workers, len(jobs)) or 1,
         mp_context=multiprocessing.get_context("spawn"),
@@ -102,6 +104,19 @@ def execute_all(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _shelter_tracker() -> None:
+    """Let multiprocessing's own helper outlive a closed terminal, as it does Ctrl-C and SIGTERM.
+
+    It ends with this process. If it ended first, workers would complain of what it took with it.
+    """
+    if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+        former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            resource_tracker.ensure_running()
+        finally:
+            signal.signal(signal.SIGHUP, former)
 
 
 def _completed(
