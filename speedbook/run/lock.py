@@ -13,7 +13,6 @@ from __future__ import annotations
 import errno
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -119,6 +118,8 @@ else:
 
 
 def _main(program: list[str]) -> int:
+    import subprocess
+
     try:
         with only_one(Path.cwd(), "make clean", print):
             return subprocess.call(program)
