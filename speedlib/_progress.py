@@ -27,7 +27,9 @@ def reporter(progress: Progress | bool) -> Generator[Progress]:
         try:
             yield lambda done, total: _note(path, f"{done}/{total}")
         finally:
-            path.unlink(missing_ok=True)
+            # A file that cannot be removed must not cost a simulation that is done.
+            with suppress(OSError):
+                path.unlink()
     elif progress and sys.stderr.isatty():
         yield from _bar()
     else:

@@ -27,9 +27,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._commitment import Commitment
 from speedlib.checks import (
     Counts,
-    Flags,
     Floats,
     check_count,
     check_features,
@@ -84,45 +84,6 @@ class Setting:
         return (*lead, len(self.features))
 
 
-@dataclass(frozen=True, eq=False)
-class Commitment:
-    r"""The last pulls of a trial, and how their mean rewards become an estimate.
-
-    .. math:: \hat v = \text{offset} + \sum_a \ell_a\, \bar r(a)
-
-    is linear in the mean rewards of these pulls, so that its mean squared error given all that came
-    before is known in closed form: see `speedlib.simulation.conditional_moments`.
-
-    Attributes
-    ----------
-    counts : ndarray of int, shape (..., A)
-        The pulls.
-    coefficients : ndarray, shape (..., A), or None
-        :math:`\ell`, zero for actions that are not pulled. None if they depend on the rewards that
-        they combine, for a strategy that is not `Strategy.conditional`.
-    offset : ndarray, shape (...,)
-        What rewards told earlier contribute, in units of reward.
-    estimable : ndarray of bool, shape (...,)
-        Whether the pulls, with the earlier ones that are kept, determine the value.
-
-    Notes
-    -----
-    The arrays are read-only. Where all replications share one allocation, counts and coefficients
-    are one row, broadcast to their shape; what is computed from them looks at it once.
-    """
-
-    counts: Counts
-    coefficients: Floats | None
-    offset: Floats
-    estimable: Flags
-
-    def __post_init__(self) -> None:
-        """Make the arrays read-only: a commitment stays as it is."""
-        for part in (self.counts, self.coefficients, self.offset, self.estimable):
-            if part is not None:
-                part.flags.writeable = False
-
-
 class Trial(ABC):
     """One run of a strategy: ask for pulls, tell rewards, read off the estimate.
 
@@ -143,6 +104,14 @@ class Trial(ABC):
     @abstractmethod
     def first_counts(self) -> Counts:
         """Return the pulls to begin with, shape (..., A)."""
+
+    @property
+    def asked(self) -> Counts:
+        """The pulls whose rewards are due, shape (..., A): those last asked for.
+
+        A trial that asks for pulls more than twice must say itself which they are.
+        """
+        return self.commitment.counts if self.committed else self.first_counts()
 
     @property
     @abstractmethod
@@ -212,7 +181,8 @@ def commit(trial: Trial, pull: Pull) -> Commitment:
     Parameters
     ----------
     trial : Trial
-        A fresh one, as `Strategy.begin` returns it.
+        As `Strategy.begin` returns it. One that has come further goes on with the pulls whose
+        rewards are due, `Trial.asked`: after an interrupt within `pull`, call this again.
     pull : callable
         Takes numbers of pulls, shape (..., A), and returns the `Rewards` of these pulls, for
         instance ``lambda counts: bandit.pull(counts, rng)``. Called once for each phase but the
@@ -225,15 +195,21 @@ def commit(trial: Trial, pull: Pull) -> Commitment:
     Raises
     ------
     TypeError
-        If it is no trial, or `pull` returns no rewards.
+        If it is no trial, or `pull` is not callable or returns no rewards.
     ValueError
         If `pull` returns rewards of other pulls.
     """
     if not isinstance(trial, Trial):
         raise TypeError(f"trial: pass what strategy.begin(...) returns; got {trial!r}")
-    counts = trial.first_counts()
-    while not trial.committed:
-        counts = trial.next_counts(pull(counts))
+    if not callable(pull):
+        raise TypeError(
+            "pull: must be a function of numbers of pulls that returns their Rewards, for instance "
+            f"lambda counts: bandit.pull(counts, rng); got {pull!r}"
+        )
+    if not trial.committed:
+        counts = trial.asked
+        while not trial.committed:
+            counts = trial.next_counts(pull(counts))
     return trial.commitment
 
 
@@ -243,7 +219,8 @@ def play(trial: Trial, pull: Pull) -> ValueEstimate:
     Parameters
     ----------
     trial, pull
-        As for `commit`; the last pulls are made, too.
+        As for `commit`; the last pulls are made, too. Of a trial that has committed, they alone
+        are made.
 
     Returns
     -------
@@ -258,7 +235,8 @@ def play(trial: Trial, pull: Pull) -> ValueEstimate:
     >>> abs(float(estimate.value) - ball.value) < 4 * float(estimate.standard_error)
     True
     """
-    return trial.estimate(pull(commit(trial, pull).counts))
+    commitment = commit(trial, pull)  # first of all, since it refuses what is no trial
+    return trial.estimate(pull(commitment.counts))
 
 
 @dataclass(frozen=True)

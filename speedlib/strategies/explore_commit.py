@@ -18,7 +18,13 @@ from speedlib.checks import (
     frozen,
 )
 from speedlib.covariance import CovarianceEstimate
-from speedlib.estimators import ValueEstimate, combine, is_estimable, weighted_coefficients
+from speedlib.estimators import (
+    ValueEstimate,
+    combine,
+    conditional_variance,
+    is_estimable,
+    weighted_coefficients,
+)
 from speedlib.exploration import (
     SAMPLINGS,
     check_exploration_length,
@@ -148,7 +154,15 @@ class ExploreThenCommitTrial(Trial):
     def first_counts(self) -> Counts:
         """Return the exploration pulls (of the pilot, if there is one), shape (..., A)."""
         if self.variances is not None:
-            raise RuntimeError("first_counts: the trial has been told its first rewards already")
+            raise RuntimeError(
+                f"first_counts: {self.name} has its first rewards already; the pulls that are due "
+                "now are `asked`"
+            )
+        return self._asked
+
+    @property
+    def asked(self) -> Counts:
+        """The pulls whose rewards are due: of exploration, or of the commit phase."""
         return self._asked
 
     @property
@@ -219,6 +233,29 @@ class ExploreThenCommitTrial(Trial):
             used = self.explored + used
         assert self.variances is not None
         return combine(combination, used, self.variances, commitment.estimable)
+
+    def error_given_pulls(self, variances: Floats) -> Floats:
+        r"""Return the variance of the estimate given the pulls, under some variances, shape (...,).
+
+        .. math:: \sum_a \ell_a^2\, \sigma^2(a) / T(a)
+
+        over all rewards that enter the estimate: with `keep_exploration` those of exploration, too.
+
+        Parameters
+        ----------
+        variances : array, shape (..., A)
+            Of single rewards.
+
+        Raises
+        ------
+        RuntimeError
+            Before the trial has committed.
+        """
+        commitment, combination = self._after_exploration()
+        counts = commitment.counts
+        if self.strategy.keep_exploration:
+            counts = counts + self.explored.counts
+        return conditional_variance(combination, counts, variances)
 
     def _after_exploration(self) -> _Pooled:
         if self._pooled is None:

@@ -199,6 +199,41 @@ def test_a_file_tells_how_far_a_simulation_is(
     curve(strategies=[OnPolicy()], rounds=[30])
 
 
+def test_a_file_that_cannot_be_removed_costs_no_simulation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PROGRESS_FILE, str(tmp_path))  # a folder: neither written nor removed
+    watched = curve(strategies=[OnPolicy()], rounds=[30])
+    monkeypatch.delenv(PROGRESS_FILE)
+    assert same(watched, curve(strategies=[OnPolicy()], rounds=[30]))
+
+    def held(path: Path, **_: object) -> None:
+        raise PermissionError(13, "used by another process", str(path))
+
+    monkeypatch.setenv(PROGRESS_FILE, str(tmp_path / "progress"))
+    with monkeypatch.context() as open_elsewhere:
+        open_elsewhere.setattr(Path, "unlink", held)
+        assert same(watched, curve(strategies=[OnPolicy()], rounds=[30]))
+
+
+def test_the_bar_shows_what_is_done_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block by block, the numbers that a callable gets, and the replications of the answer."""
+    progress = pytest.importorskip("rich.progress")
+    updates: list[tuple[float, float]] = []
+    original = progress.Progress.update
+
+    def update(bar: object, task: object, *, completed: float, total: float) -> None:
+        updates.append((completed, total))
+        original(bar, task, completed=completed, total=total)
+
+    monkeypatch.delenv(PROGRESS_FILE, raising=False)
+    monkeypatch.setattr(simulation, "_BLOCK_ENTRIES", 7 * (5 * 2 + 2**4))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(progress.Progress, "update", update)
+    curve(strategies=[OnPolicy()], rounds=[30], progress=True)
+    assert updates == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(
     terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

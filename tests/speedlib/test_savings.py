@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,11 +13,15 @@ from speedlib import (
     OnPolicy,
     PerArm,
     Rewards,
+    commit,
     estimate_saving,
     pe_loss,
+    play,
 )
 
-from .cases import phases_of
+from speedlib.savings import _ends
+
+from .cases import phases_of, space
 
 X = np.eye(2)
 POLICY = np.array([0.9, 0.1])
@@ -118,3 +124,106 @@ def test_the_interval_is_that_of_experiments_simulated_again() -> None:
     usual = estimate_saving(trial, last, seed=9)
     same = estimate_saving(trial, last, seed=9, repetitions=1000, level=0.95)
     assert usual.low.tolist() == same.low.tolist()
+
+
+# --- kept rewards -------------------------------------------------------------------------------
+
+
+def test_kept_rewards_count_in_the_error() -> None:
+    """On one-hot actions: the variance of the mean of all rewards of each action."""
+    bandit = LinearBandit(X, [1.0, 0.0], Sigma=np.diag([0.1, 4.0]))
+    strategy = replace(STRATEGY, keep_exploration=True)
+    trial = strategy.begin(X, POLICY, 600, rng=1)
+    last = phases_of(trial, bandit, 1)[-1]
+    found = estimate_saving(trial, last, seed=3, repetitions=100)
+    pooled = trial.explored + last
+    error = np.sum(POLICY**2 * trial.variances / pooled.counts)
+    assert np.sqrt(error) == pytest.approx(float(trial.estimate(last).standard_error), rel=1e-9)
+    assert found.rounds == pytest.approx(found.losses / error, rel=1e-9)
+    assert np.all(found.low < found.rounds) and np.all(found.rounds < found.high)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_the_error_given_the_pulls_is_the_mean_squared_error(keep: bool) -> None:
+    """Against draws, where the weights rest on the same rewards, too: to within a tenth."""
+    bandit, policy, size = space(5), np.full(8, 1 / 8), 4000
+    strategy = SPEED(
+        exploration="uniform", exploration_rounds=400, covariance="psd", keep_exploration=keep
+    )
+    trial = strategy.begin(bandit.features, policy, 800, rng=1, replications=size)
+    rng = np.random.default_rng(2)
+    value = play(trial, lambda counts: bandit.pull(counts, rng)).value
+    squared = (value - bandit.value(policy)) ** 2
+    noise = squared.std() / np.sqrt(size)
+    said = trial.error_given_pulls(bandit.variances).mean()
+    assert abs(squared.mean() - said) < 0.1 * said + 4 * noise
+    assert noise < 0.03 * said
+
+
+def test_the_error_given_the_pulls_waits_for_the_commitment() -> None:
+    with pytest.raises(RuntimeError, match="SPEED: tell the trial its exploration rewards"):
+        STRATEGY.begin(X, POLICY, 1000, rng=1).error_given_pulls(np.ones(2))
+
+
+# --- what is not determined ---------------------------------------------------------------------
+
+#: Rounded down, the second action is left out where it seems quiet.
+ROUNDED = replace(STRATEGY, exploration_rounds=20, rounding="floor")
+
+
+def rounded(rounds: int, seed: int):
+    bandit = LinearBandit(X, [1.0, 0.0], Sigma=np.diag([1.0, 1.5]))
+    trial = ROUNDED.begin(X, POLICY, rounds, rng=seed)
+    return trial, phases_of(trial, bandit, seed)[-1]
+
+
+def test_a_value_that_is_not_determined_has_no_saving() -> None:
+    trial, last = rounded(26, 1)
+    assert trial.commitment.counts[1] == 0
+    rule = r"trial: the pulls of SPEED do not determine the value.*more rounds.*efficient"
+    with pytest.raises(ValueError, match=rule):
+        estimate_saving(trial, last, seed=1)
+
+
+def test_the_value_of_a_zero_feature_vector_needs_no_rounds() -> None:
+    features, policy = np.array([[1.0], [-1.0]]), [0.5, 0.5]
+    bandit = LinearBandit(features, [1.0], Sigma=[[1.0]])
+    trial = replace(STRATEGY, exploration_rounds=20).begin(features, policy, 100, rng=1)
+    last = phases_of(trial, bandit, 1)[-1]
+    with pytest.raises(ValueError, match="trial: its target policy has the mean feature vector 0"):
+        estimate_saving(trial, last, seed=1)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("rounds", "seed", "often"), [(26, 2, True), (30, 1, True), (60, 2, False)])
+def test_repetitions_that_are_not_determined_leave_the_ends_open(
+    rounds: int, seed: int, often: bool
+) -> None:
+    """Their errors may be any: the ends are those of the worst case, and numbers."""
+    trial, last = rounded(rounds, seed)
+    level, repetitions = 0.8, 200
+    again = ROUNDED.begin(X, POLICY, rounds, rng=7, replications=repetitions)
+    theta = (trial.explored + last).means
+    world = LinearBandit(X, theta, variances=trial.variances)
+    rng = np.random.default_rng([7, 2])
+    lost = int((~commit(again, lambda counts: world.pull(counts, rng)).estimable).sum())
+    assert (lost > 0.1 * repetitions) == often
+    found = estimate_saving(trial, last, seed=7, repetitions=repetitions, level=level)
+    assert np.all(np.isfinite(found.rounds))
+    assert np.all(found.low == 0) == often
+    assert np.all(found.high == np.inf) == often
+    assert np.all(found.low < found.rounds) and np.all(found.rounds < found.high)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("lost", [0, 1, 9, 10, 11, 12, 99, 100])
+def test_the_ends_of_errors_of_which_some_are_not_known(lost: int) -> None:
+    """A hundred and one errors: quantiles fall on one of them, or between two."""
+    errors = np.random.default_rng(1).permutation(np.arange(101.0))[:, None] * [1.0, -1.0]
+    known = np.arange(101) >= lost
+    for tail in (0.1, 0.105):
+        low, high = _ends(errors, known, tail)
+        worst = [np.where(known[:, None], errors, extreme) for extreme in (-1e9, 1e9)]
+        least, most = (np.quantile(w, q, axis=0) for w, q in zip(worst, (tail, 1 - tail)))
+        assert low == pytest.approx(np.where(least < -1e5, -np.inf, least))
+        assert high == pytest.approx(np.where(most > 1e5, np.inf, most))

@@ -371,10 +371,6 @@ def test_what_cannot_be_played_is_refused() -> None:
         commit(SPEED(), lambda counts: BALL.bandit.pull(counts, rng))
     with pytest.raises(TypeError, match="rewards: expected Rewards"):
         play(begin(SPEED(), BALL.bandit, BALL.policy, 80, 3), lambda counts: None)
-    begun = begin(SPEED(), BALL.bandit, BALL.policy, 80, 3)
-    begun.next_counts(BALL.bandit.pull(begun.first_counts(), rng))
-    with pytest.raises(RuntimeError, match="has been told its first rewards already"):
-        play(begun, lambda counts: BALL.bandit.pull(counts, rng))
 
 
 def test_replications_may_weight_by_variances_of_their_own() -> None:
