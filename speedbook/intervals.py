@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,13 +17,18 @@ def half_width(standard_error: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     standard_error : array-like, shape (...,)
-        Of estimates that are close to normal.
+        Of estimates that are close to normal; at least 0, infinite where nothing is known.
 
     Returns
     -------
     array, shape (...,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it does not consist of numbers, one is missing, or one is negative.
     """
-    return QUANTILE * np.asarray(standard_error, dtype=float)
+    return QUANTILE * _not_negative("standard_error", _numbers("standard_error", standard_error))
 
 
 def envelope(estimates: ArrayLike, halves: ArrayLike) -> tuple[float, float]:
@@ -32,10 +39,10 @@ def envelope(estimates: ArrayLike, halves: ArrayLike) -> tuple[float, float]:
 
     Parameters
     ----------
-    estimates : array-like, shape (k,)
+    estimates : array-like, shape (...,)
         The estimates e, at least one.
-    halves : array-like, shape (k,) or ()
-        Half the length h of each interval, at least 0; 0 for exact values.
+    halves : array-like, shape (...,) or ()
+        Half the length h of each interval, at least 0; 0 for exact values. One number serves all.
 
     Returns
     -------
@@ -44,19 +51,45 @@ def envelope(estimates: ArrayLike, halves: ArrayLike) -> tuple[float, float]:
 
     Raises
     ------
-    ValueError
-        If there is no estimate, a number is missing, or a half is negative.
+    TypeError, ValueError
+        If there is no estimate, a half is negative, the shapes differ, or what is given does not
+        consist of finite numbers.
 
     Examples
     --------
     >>> envelope([1.0, 1.5], [0.5, 0.25])
     (0.5, 1.75)
     """
-    middle, half = np.broadcast_arrays(np.asarray(estimates, float), np.asarray(halves, float))
+    middle, half = _numbers("estimates", estimates), _numbers("halves", halves)
+    for name, array in (("estimates", middle), ("halves", half)):
+        if np.isinf(array).any():
+            raise ValueError(f"{name}: must be finite; got {reprlib.repr(array.tolist())}")
     if middle.size == 0:
         raise ValueError("estimates: an envelope needs at least one; got none")
-    if np.isnan(middle).any() or np.isnan(half).any():
-        raise ValueError(f"estimates, halves: must be numbers; got {estimates!r} and {halves!r}")
-    if (half < 0).any():
-        raise ValueError(f"halves: must be at least 0; got {half.min():g}")
+    if half.shape not in ((), middle.shape):
+        raise ValueError(
+            f"halves: expected one number, or one for each of the estimates, shape {middle.shape}; "
+            f"got shape {half.shape}"
+        )
+    half = _not_negative("halves", half)
     return float((middle - half).min()), float((middle + half).max())
+
+
+def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return an array of numbers, infinite ones among them, of which none is missing."""
+    rule = f"{name}: expected a number, or an array of them"
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of unequal lengths
+        raise TypeError(f"{rule}; {error}") from error
+    if array.dtype.kind not in "iuf" and array.size:
+        raise TypeError(f"{rule}; got {reprlib.repr(values)}")
+    if np.ma.is_masked(values) or np.isnan(array).any():
+        raise ValueError(f"{name}: no number may be missing; got {reprlib.repr(values)}")
+    return array.astype(float)
+
+
+def _not_negative(name: str, array: NDArray[np.float64]) -> NDArray[np.float64]:
+    if (array < 0).any():
+        raise ValueError(f"{name}: must be at least 0; got {array.min():g}")
+    return array

@@ -9,7 +9,7 @@ from simulations with unlike numbers of replications.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -61,9 +61,9 @@ def slope_weights(x: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If the numbers are not finite or fewer than two differ.
+        If the numbers are not finite, not of moderate size, or fewer than two differ.
     """
-    points = check_finite("x", x)
+    points = check_sizes("x", check_finite("x", x))
     if points.ndim != 1 or np.unique(points).size < 2:
         raise ValueError(f"x: a slope needs two different numbers; got {points.tolist()}")
     distance = points - points.mean()
@@ -87,6 +87,11 @@ def fitted_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) ->
     FittedSlope
         Fields of shape (...,).
 
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule, or the shapes do not fit.
+
     Examples
     --------
     >>> slope, error = fitted_slope([0, 1, 2], [1.0, 3.0, 5.0], 0.1)
@@ -95,9 +100,9 @@ def fitted_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) ->
     """
     weights = slope_weights(x)
     points = check_sizes("y", check_finite("y", y))
-    error = np.broadcast_to(check_not_negative("standard_error", standard_error), points.shape)
     if points.shape[-1:] != weights.shape:
         raise ValueError(f"y: expected shape (..., {weights.size}); got shape {points.shape}")
+    error = _errors_of(points, standard_error)
     return FittedSlope(
         np.asarray(points @ weights), np.asarray(np.sqrt(((weights * error) ** 2).sum(axis=-1)))
     )
@@ -123,7 +128,7 @@ def log_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> Fi
     Raises
     ------
     ValueError
-        If a number is not positive, or fewer than two of x differ.
+        If a number is not positive, fewer than two of x differ, or the shapes do not fit.
 
     Examples
     --------
@@ -132,7 +137,9 @@ def log_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> Fi
     (-1.0, 0.003071)
     """
     places, points = _positive("x", x), _positive("y", y)
-    relative = check_not_negative("standard_error", standard_error) / points
+    if points.shape[-1:] != places.shape[-1:]:
+        raise ValueError(f"y: expected shape (..., {places.size}); got shape {points.shape}")
+    relative = _errors_of(points, standard_error) / points
     return fitted_slope(np.log(places), np.log(points), relative)
 
 
@@ -164,6 +171,11 @@ def quantile_slope(
     Slope
         With a percentile interval of the bootstrap, in which each sample is resampled by itself.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument breaks its rule, there is not one sample for each of x, or one is empty.
+
     Notes
     -----
     No resample is drawn out: its quantile is an order statistic of the sample, whose rank is
@@ -171,7 +183,14 @@ def quantile_slope(
     """
     check_share("share", share)
     tail, rng = (1 - check_share("level", level)) / 2, check_rng(rng)
-    ordered = [np.sort(_positive("samples", sample)) for sample in samples]
+    places = _positive("x", x)
+    if not isinstance(samples, Iterable) or isinstance(samples, str):
+        raise TypeError(f"samples: expected a sequence of samples; got {samples!r}")
+    ordered = [np.sort(_sample(sample, place)) for place, sample in enumerate(samples)]
+    if len(ordered) != places.size:
+        raise ValueError(
+            f"samples: expected one for each of the {places.size} entries of x; got {len(ordered)}"
+        )
     resampled = [
         sample[np.minimum(rng.binomial(sample.size, share, RESAMPLES), sample.size - 1)]
         for sample in ordered
@@ -180,6 +199,29 @@ def quantile_slope(
     again = log_slope(x, np.column_stack(resampled)).estimate
     low, high = np.quantile(again, [tail, 1 - tail])
     return Slope(float(found), float(low), float(high))
+
+
+def _sample(sample: ArrayLike, place: int) -> Floats:
+    """Return one of the samples as positive numbers, shape (m,)."""
+    name = f"samples[{place}]"
+    array = _positive(name, sample)
+    if np.ndim(sample) != 1 or not array.size:
+        raise ValueError(
+            f"{name}: expected a list of one number or more; got shape {np.shape(sample)}"
+        )
+    return array
+
+
+def _errors_of(points: Floats, standard_error: ArrayLike) -> Floats:
+    """Return standard errors in the shape of the points."""
+    error = check_sizes("standard_error", check_not_negative("standard_error", standard_error))
+    try:
+        return np.broadcast_to(error, points.shape)
+    except ValueError:
+        raise ValueError(
+            f"standard_error: expected one number, or shape {points.shape} as that of y; "
+            f"got shape {np.shape(standard_error)}"
+        ) from None
 
 
 def _positive(name: str, values: ArrayLike) -> Floats:

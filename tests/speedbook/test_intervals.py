@@ -32,14 +32,46 @@ def test_one_half_serves_all():
 
 
 @pytest.mark.parametrize(
-    ("estimates", "halves", "message"),
+    ("estimates", "halves", "error", "message"),
     [
-        ([], [], "estimates: an envelope needs at least one"),
-        ([np.nan], [1.0], "estimates, halves: must be numbers"),
-        ([1.0], [np.nan], "estimates, halves: must be numbers"),
-        ([1.0, 2.0], [0.1, -0.1], "halves: must be at least 0; got -0.1"),
+        ([], [], ValueError, "estimates: an envelope needs at least one"),
+        ([np.nan], [1.0], ValueError, r"estimates: no number may be missing; got \[nan\]"),
+        ([1.0], [np.nan], ValueError, "halves: no number may be missing"),
+        ([1.0], np.ma.masked_array([9.0], [True]), ValueError, "halves: no number may be missing"),
+        ([1.0, 2.0], [0.1, -0.1], ValueError, "halves: must be at least 0; got -0.1"),
+        ([np.inf], [0.1], ValueError, r"estimates: must be finite; got \[inf\]"),
+        ([1.0], np.inf, ValueError, "halves: must be finite; got inf"),
+        ("wide", 0.1, TypeError, "estimates: expected a number, or an array of them; got 'wide'"),
+        ([1.0], None, TypeError, "halves: expected a number, or an array of them; got None"),
+        ([[1.0], [2.0, 3.0]], 0.1, TypeError, "estimates: expected a number, or an array"),
+        ([[1.0], [2.0]], [0.1, 0.2], ValueError, r"halves: .*shape \(2, 1\); got shape \(2,\)"),
+        ([1.0, 2.0], [0.1], ValueError, r"halves: .*shape \(2,\); got shape \(1,\)"),
+        (1.0, [0.1, 0.2], ValueError, r"halves: expected one number.*got shape \(2,\)"),
     ],
 )
-def test_what_is_no_interval_is_refused(estimates, halves, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_is_no_interval_is_refused(estimates, halves, error, message):
+    with pytest.raises(error, match=message):
         envelope(estimates, halves)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (-1.0, ValueError, "standard_error: must be at least 0; got -1"),
+        ([1.0, -2.0], ValueError, "standard_error: must be at least 0; got -2"),
+        (np.nan, ValueError, "standard_error: no number may be missing; got nan"),
+        (np.ma.masked_array([1.0], [True]), ValueError, "standard_error: no number may be missing"),
+        (None, TypeError, "standard_error: expected a number, or an array of them; got None"),
+        ("1.0", TypeError, "standard_error: expected a number, or an array of them; got '1.0'"),
+        ([1.0, None], TypeError, "standard_error: expected a number, or an array of them; got"),
+        (True, TypeError, "standard_error: expected a number, or an array of them; got True"),
+    ],
+)
+def test_what_is_no_standard_error_has_no_width(value, error, message):
+    with pytest.raises(error, match=message):
+        half_width(value)
+
+
+def test_nothing_known_is_an_interval_without_ends():
+    assert half_width(np.inf) == np.inf
+    assert half_width(np.ma.masked_array([1, 2], [False, False])).tolist() == [3.29, 6.58]

@@ -51,11 +51,27 @@ def test_the_standard_error_is_the_spread_of_slopes():
         ([1.0, 2.0], [1.0, np.nan], 0.0, "y: every entry must be finite"),
         ([1.0, 2.0], [1.0, 1.0], -0.1, "standard_error: must be at least 0; got -0.1"),
         ([1.0, 2.0], [1.0, 1.0, 1.0], 0.0, r"y: expected shape \(..., 2\)"),
+        ([1.0, 2.0], 1.0, 0.0, r"y: expected shape \(..., 2\)"),
+        ([1.0, 2.0], [1.0, 1.0], [0.1, 0.1, 0.1], r"standard_error: .*\(2,\).*got shape \(3,\)"),
+        ([1.0, 2.0], [1.0, 1.0], [[0.1, 0.1]] * 3, r"standard_error: .*got shape \(3, 2\)"),
+        ([1.0, 2.0], [1.0, 1.0], [], r"standard_error: .*got shape \(0,\)"),
+        ([1e-70, 2.0], [1.0, 1.0], 0.0, "x: entries must be 0 or between 1e-60 and 1e"),
+        ([1.0, 2.0], [1.0, 1e70], 0.0, "y: entries must be 0 or between 1e-60 and 1e"),
+        ([1.0, 2.0], [1.0, 1.0], 1e70, "standard_error: entries must be 0 or between 1e-60"),
     ],
 )
 def test_what_has_no_slope_is_refused(x, y, error, message):
     with pytest.raises(ValueError, match=message):
         log_slope(x, y, error)
+    if "must be greater" not in message:
+        with pytest.raises(ValueError, match=message):
+            fitted_slope(x, y, error)
+
+
+@pytest.mark.parametrize("x", [[1e-70, 1.0], [1e200, 1.0], [[1.0], [2.0]], [], 1.0])
+def test_absurd_places_have_no_weights(x):
+    with pytest.raises(ValueError, match="^x: "):
+        slope_weights(x)
 
 
 def test_the_slope_of_a_quantile() -> None:
@@ -107,10 +123,21 @@ def test_an_interval_of_a_quantile_has_the_level_that_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("samples", "level", "message"),
     [
-        ([[1.0], [0.0]], 0.9, "samples: must be greater than 0"),
+        ([[1.0], [0.0]], 0.9, r"samples\[1\]: must be greater than 0"),
+        ([[1.0], []], 0.9, r"samples\[1\]: expected a list of one number.*got shape \(0,\)"),
+        ([[[1.0, 2.0]], [1.0]], 0.9, r"samples\[0\]: expected a list.*got shape \(1, 2\)"),
+        ([1.0, 2.0], 0.9, r"samples\[0\]: expected a list.*got shape \(\)"),
+        ([[1.0]], 0.9, "samples: expected one for each of the 2 entries of x; got 1"),
+        ([[1.0]] * 3, 0.9, "samples: expected one for each of the 2 entries of x; got 3"),
         ([[1.0], [2.0]], 1.0, "level: must lie strictly between 0 and 1; got 1.0"),
     ],
 )
 def test_what_has_no_quantile_or_level_is_refused(samples, level, message) -> None:
     with pytest.raises(ValueError, match=message):
         quantile_slope([1.0, 2.0], samples, 0.5, rng=1, level=level)
+
+
+@pytest.mark.parametrize("samples", [None, 1.0, "many"])
+def test_samples_are_a_sequence(samples) -> None:
+    with pytest.raises(TypeError, match="samples: expected a sequence of samples; got"):
+        quantile_slope([1.0, 2.0], samples, 0.5, rng=1)
