@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from scipy.special import ndtri
 
 from paper.plots.strategies import plot_mse
+from speedlib.checks import check_share
 from speedlib.comparison import with_ends
 
 if TYPE_CHECKING:
@@ -34,9 +35,10 @@ def ratio_table(curves: MSECurves, level: float = 0.95) -> pd.DataFrame:
     """Return the ratios to the oracle loss with intervals as text, a column for each strategy.
 
     An interval wider than half of its ratio is that of the ratio's logarithm and tells its ends: it
-    would be lopsided, and may not go below zero.
+    would be lopsided, and may not go below zero. A level that is not strictly between 0 and 1 is a
+    ValueError.
     """
-    z = -ndtri((1 - level) / 2)
+    z = -ndtri((1 - check_share("level", level)) / 2)
 
     def cell(mean: float, half: float) -> str:
         if half <= mean / 4:

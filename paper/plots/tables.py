@@ -20,10 +20,12 @@ def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") 
     """Draw a table of shares as shaded cells with the percentages written in them.
 
     The shares lie between 0 and 1, such as `speedlib.comparison.by_variance` returns. The title
-    says what the cells show, and the label below what the columns are.
+    says what the cells show, and the label below what the columns are. Anything else in a cell is a
+    ValueError.
     """
     import seaborn
 
+    _check_shares(table)
     percentages = [
         [f"{100 * x:.0f}" if x >= 0.005 else "·" for x in row] for row in table.to_numpy()
     ]
@@ -35,6 +37,20 @@ def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") 
         label.set_color(darker(STRATEGIES[name]["color"]) if name in STRATEGIES else INK)
     ax.set_xlabel(xlabel)
     ax.set_title(title)
+
+
+def _check_shares(table: pd.DataFrame) -> None:
+    for column, (label, cells) in enumerate(table.items()):
+        if cells.dtype.kind not in "iuf":
+            raise TypeError(f"table: expected numbers in column {label!r}; got dtype {cells.dtype}")
+        # Shares that were added up may miss 1 by a rounding error.
+        wrong = ~((cells >= 0) & (cells <= 1 + 1e-9)).to_numpy()
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                "table: shares must lie between 0 and 1; "
+                f"got {table.iat[row, column]} in row {table.index[row]!r}, column {label!r}"
+            )
 
 
 def draw_cells(

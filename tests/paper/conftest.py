@@ -1,11 +1,15 @@
-"""Data that are tested where they are at hand."""
+"""Data that are tested where they are at hand, and the style of figures."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
+
+from speedbook import figures
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +20,12 @@ def real_air_quality() -> Path:
     if folder is None or not path.is_file():
         pytest.skip("AirQualityUCI.csv is not in SPEEDLIB_DATA_DIR: not tested on the real file")
     return path
+
+
+@pytest.fixture
+def house_style() -> Iterator[None]:
+    """Draw in the house style, and leave neither it nor a figure behind."""
+    with plt.rc_context():
+        figures.use_style()
+        yield
+        plt.close("all")

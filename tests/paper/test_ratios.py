@@ -13,6 +13,7 @@ from scipy.stats import norm
 from paper.advantage import smallest_advantage
 from paper.plots import plot_ratios, ratio_table
 from speedlib import OnPolicy, Oracle, mse_curve, unit_ball
+from speedlib.comparison import with_ends
 from speedlib.curves import MSECurves
 
 BALL = unit_ball()
@@ -97,6 +98,22 @@ def test_ratios_are_in_units_of_the_oracle_loss() -> None:
     assert width == pytest.approx(
         1.96 * found.standard_error[1, 1] / found.oracle_loss[1], abs=6e-4
     )
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95, -0.5, np.nan])
+def test_a_level_is_between_zero_and_one(level: float) -> None:
+    with pytest.raises(ValueError, match="level: must lie strictly between 0 and 1; got"):
+        ratio_table(curves(MSE, ERROR, [10, 100, 1000]), level)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.249, 0.251, 0.3])
+def test_an_interval_that_is_half_as_wide_as_its_ratio_is_told_by_its_ends(share: float) -> None:
+    """Half of it is a quarter of the ratio: up to there it is symmetric."""
+    error = [[share * 2.0 / norm.isf(0.05)]]
+    cell = ratio_table(curves([[2.0]], error, [10]), level=0.9).iloc[0, 0]
+    symmetric = f"4.000 ± {4 * share:.3f}"
+    ends = with_ends(4.0, 4 * np.exp(-share), 4 * np.exp(share))
+    assert cell == (symmetric if share < 0.25 else ends)
 
 
 def test_a_wide_interval_of_a_ratio_tells_its_ends_and_stays_above_zero() -> None:

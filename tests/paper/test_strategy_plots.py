@@ -28,12 +28,7 @@ CURVES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def house_style() -> Any:
-    with plt.rc_context():
-        figures.use_style()
-        yield
-        plt.close("all")
+pytestmark = pytest.mark.usefixtures("house_style")
 
 
 def drawn(curves: Any = None) -> Any:

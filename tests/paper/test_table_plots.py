@@ -23,12 +23,7 @@ TABLE = pd.DataFrame(
 )
 
 
-@pytest.fixture(autouse=True)
-def house_style() -> Any:
-    with plt.rc_context():
-        figures.use_style()
-        yield
-        plt.close("all")
+pytestmark = pytest.mark.usefixtures("house_style")
 
 
 def drawn(table: pd.DataFrame, **words: str) -> Any:
@@ -47,6 +42,29 @@ def test_every_cell_holds_its_percentage() -> None:
     places = [text.get_position() for text in ax.texts]
     assert places == [(column + 0.5, row + 0.5) for row in range(3) for column in range(3)]
     assert ax.yaxis_inverted()  # the first row is on top
+
+
+@pytest.mark.parametrize(
+    ("share", "error", "message"),
+    [
+        (np.nan, ValueError, "got nan in row 'On-policy', column 1.0"),
+        (-0.1, ValueError, "got -0.1 in row 'On-policy', column 1.0"),
+        (36.0, ValueError, "got 36.0 in row 'On-policy', column 1.0"),
+        (np.inf, ValueError, "got inf in row 'On-policy', column 1.0"),
+        ("a third", TypeError, "table: expected numbers in column 1.0; got dtype"),
+    ],
+)
+def test_what_is_no_share_is_not_drawn(share: Any, error: type[Exception], message: str) -> None:
+    table = TABLE.astype({1.0: type(share) if isinstance(share, float) else object})
+    table.iloc[1, 1] = share
+    with pytest.raises(error, match=message):
+        drawn(table)
+
+
+def test_a_share_may_miss_one_by_a_rounding_error() -> None:
+    table = TABLE.copy()
+    table.iloc[2, 0] = np.nextafter(1.0, 2.0)
+    assert words(drawn(table).texts)[6] == "100"
 
 
 def test_the_shade_is_the_root_of_the_share() -> None:
