@@ -15,10 +15,21 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import MatplotlibDeprecationWarning
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
+from matplotlib.collections import (
+    Collection,
+    LineCollection,
+    PathCollection,
+    PolyCollection,
+    QuadMesh,
+)
+from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.legend import Legend
+from matplotlib.offsetbox import AnchoredText
+from matplotlib.quiver import Quiver
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from numpy.typing import ArrayLike, NDArray
@@ -60,6 +71,9 @@ VECTOR_METADATA: Mapping[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDa
 
 #: A figure is this many CSS pixels per inch wide on the page, and drawn with twice as many.
 CSS_DPI, PIXEL_RATIO = 100, 2
+#: Artists of axes that are words.
+WITHOUT_NUMBERS = (Legend, AnchoredText)
+
 #: Committed notebooks carry their pictures: each must stay light.
 MAX_PNG_BYTES = 150_000
 
@@ -263,31 +277,88 @@ def _png(fig: Figure) -> bytes:
 def plotted_data(fig: Figure) -> dict[str, NDArray[Any]]:
     """Read the numbers off what a figure draws.
 
-    They are those of lines, error bars, points, bars, boxes, images, bands and heat maps. A cell
-    of a heat map that is masked, and so not drawn, has no number: NaN.
+    They are those of lines, error bars, points, bars, boxes, images, bands, heat maps and contours,
+    of axes and of axes within axes, with sizes and shades where these differ from point to point.
+    What is masked, and so not drawn, has no number: NaN.
+
+    Raises
+    ------
+    ValueError
+        If something is drawn whose numbers cannot be read: axes in three dimensions, say.
     """
     found: dict[str, NDArray[Any]] = {}
     for i, ax in enumerate(fig.axes):
-        drawn = [
-            *(line.get_xydata() for line in ax.lines),
-            *(bars.get_segments() for bars in ax.collections if isinstance(bars, LineCollection)),
-            *(dots.get_offsets() for dots in ax.collections if isinstance(dots, PathCollection)),
-            *(bar.get_patch_transform().transform(bar.get_path().vertices) for bar in ax.patches),
-            *(image.get_array() for image in ax.images),
-            *(
-                path.vertices
-                for band in ax.collections
-                if isinstance(band, PolyCollection)
-                for path in band.get_paths()
-            ),
-            *(
-                np.ma.filled(np.ma.asarray(cells.get_array(), dtype=float), np.nan)
-                for cells in ax.collections
-                if isinstance(cells, QuadMesh)
-            ),
-        ]
-        found |= {f"axes {i}, {j}": np.asarray(part) for j, part in enumerate(drawn)}
-    return found
+        found |= _named(f"axes {i}", _read_axes(ax))
+        for k, inset in enumerate(_insets(ax)):
+            found |= _named(f"axes {i}, inset {k}", _read_axes(inset))
+    return found | _named("figure", [image.get_array() for image in fig.images])
+
+
+def _named(place: str, drawn: list[Any]) -> dict[str, NDArray[Any]]:
+    return {f"{place}, {j}": _without_mask(part) for j, part in enumerate(drawn)}
+
+
+def _without_mask(part: Any) -> NDArray[Any]:
+    if np.ma.is_masked(part):
+        return np.asarray(np.ma.filled(np.ma.asarray(part, dtype=float), np.nan))
+    return np.asarray(part)
+
+
+def _insets(ax: Axes) -> list[Any]:
+    """Return the axes within axes, and those within them."""
+    return [each for inset in ax.child_axes for each in (inset, *_insets(inset))]
+
+
+def _read_axes(ax: Axes) -> list[Any]:
+    """Return what axes draw, part by part; what changes their order changes every digest."""
+    unread = [*(each for each in ax.artists if not isinstance(each, WITHOUT_NUMBERS)), *ax.tables]
+    if ax.name == "3d" or unread:
+        name = "axes in three dimensions" if ax.name == "3d" else type(unread[0]).__name__
+        raise ValueError(
+            f"fig: the numbers of {name} cannot be read; pass them to `show` as data={{name: array}}"
+        )
+    contours = [each for each in ax.collections if isinstance(each, ContourSet)]
+    groups = [each for each in ax.collections if not isinstance(each, ContourSet)]
+    return [
+        *(line.get_xydata() for line in ax.lines),
+        *(bars.get_segments() for bars in groups if isinstance(bars, LineCollection)),
+        *(dots.get_offsets() for dots in groups if isinstance(dots, PathCollection)),
+        *(bar.get_patch_transform().transform(bar.get_path().vertices) for bar in ax.patches),
+        *(image.get_array() for image in ax.images),
+        *(
+            path.vertices
+            for band in groups
+            if isinstance(band, PolyCollection)
+            for path in band.get_paths()
+        ),
+        *(
+            np.ma.filled(np.ma.asarray(cells.get_array(), dtype=float), np.nan)
+            for cells in groups
+            if isinstance(cells, QuadMesh)
+        ),
+        *(part for group in groups for part in _more(group)),
+        *(part for each in contours for part in (each.levels, *_vertices(each))),
+    ]
+
+
+def _more(group: Collection) -> list[Any]:
+    """Return what a collection draws beyond its places: other forms, offsets, sizes, shades."""
+    parts: list[Any] = []
+    if not isinstance(group, LineCollection | PathCollection | PolyCollection | QuadMesh):
+        parts += _vertices(group)
+    if not isinstance(group, PathCollection):
+        offsets = group.get_offsets()
+        parts += [offsets] if np.any(offsets) else []
+    sizes = np.asarray(group.get_sizes() if hasattr(group, "get_sizes") else [])
+    parts += [sizes] if np.unique(sizes).size > 1 else []
+    if isinstance(group, Quiver):
+        parts += [group.U, group.V]
+    shades = group.get_array()
+    return parts if shades is None or isinstance(group, QuadMesh) else [*parts, shades]
+
+
+def _vertices(group: Collection) -> list[Any]:
+    return [path.vertices for path in group.get_paths()]
 
 
 def data_digest(data: Mapping[str, ArrayLike]) -> str:
