@@ -22,6 +22,7 @@ from speedlib.designs import (
 )
 from speedlib.solvers import elfving
 from speedlib.solvers.batch import pe_designs
+from speedlib.solvers.exchange import exchange_design
 
 POLICY = np.array([0.8, 0.1, 0.1 / 3, 0.1 / 3, 0.1 / 3])
 
@@ -410,3 +411,22 @@ def test_features_that_span_too_little_are_refused():
     for criterion in ("A", "D", "G"):
         with pytest.raises(ValueError, match="span"):
             optimal_design(x, [1, 1], criterion)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_direction_just_outside_the_span_is_outside_at_every_door(seed: int) -> None:
+    """By 1e-7 of its length: a hundred times what rounding does, which is forgiven."""
+    rng = np.random.default_rng(seed)
+    frame = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    features, normal = rng.normal(size=(9, 3)) @ frame[:3], frame[3]
+    inside = rng.normal(size=9) @ features
+    inside /= np.linalg.norm(inside)
+    outside, ones, weights = inside + 1e-7 * normal, np.ones(9), np.full(9, 1 / 9)
+    assert pe_loss(weights, features, ones, direction=inside) < np.inf
+    assert pe_loss(weights, features, ones, direction=outside) == np.inf
+    assert optimal_design(features, ones, direction=inside).value > 0
+    with pytest.raises(ValueError, match="direction: not in the span"):
+        optimal_design(features, ones, direction=outside)
+    assert exchange_design(features, "linear", matrix=np.outer(inside, inside)).value > 0
+    with pytest.raises(ValueError, match="miss some that the criterion asks for"):
+        exchange_design(features, "linear", matrix=np.outer(outside, outside))

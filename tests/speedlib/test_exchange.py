@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Legendre
 
+from speedlib.solvers._span import spanning_set
 from speedlib.solvers.exchange import exchange_design
 from speedlib.solvers.multiplicative import multiplicative_design
 
@@ -309,3 +310,15 @@ def test_input_is_left_alone_and_the_result_frozen():
 def test_bad_arguments_are_named(points, criterion, more, text):
     with pytest.raises(ValueError, match=text):
         exchange_design(points, criterion, **more)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_points_to_start_with_span_every_direction_well(seed):
+    """Although those of the highest scores are nearly parallel: no direction is left thin."""
+    rng, d = np.random.default_rng(seed), 4
+    parallel = np.zeros((3000, d))
+    parallel[:, 0] = rng.uniform(1, 2, 3000)
+    x = np.vstack([parallel + 1e-4 * rng.normal(size=(3000, d)), 0.5 * np.eye(d)])
+    work = spanning_set(x, np.eye(d), None)
+    rows = x[work] / np.linalg.norm(x[work], axis=1)[:, None]
+    assert np.linalg.eigvalsh(rows.T @ rows)[0] >= 0.5 / d**2

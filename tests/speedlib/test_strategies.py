@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -350,3 +352,53 @@ def test_standard_error_of_a_plain_average_includes_the_draw_of_the_actions() ->
 def test_a_single_reward_has_no_standard_error() -> None:
     trial = begin(OnPolicy(estimator="mean"), BALL.bandit, BALL.policy, 1, 0)
     assert not float(finish(trial, BALL.bandit, 1).standard_error) < 1e-3
+
+
+def test_standard_error_of_an_average_over_fixed_pulls_is_that_within_actions() -> None:
+    """From single rewards; an action with a single one takes the mean variance of the others."""
+    rng, policy = np.random.default_rng(3), [0.5, 0.3, 0.15, 0.05]
+    strategy = OnPolicy(estimator="mean", sampling="balanced")
+    trial = strategy.begin(np.eye(4), policy, 20, rng=1)
+    counts = trial.first_counts()
+    assert counts.tolist() == [10, 6, 3, 1]
+    actions = np.repeat(np.arange(4), counts)
+    rewards = rng.normal(size=20) * (1.0 + actions) + actions
+    found = trial.estimate(Rewards.from_log(actions, rewards, 4))
+    sample = [np.var(rewards[actions == a], ddof=1) for a in range(3)]
+    variances = [*sample, np.mean(sample)]
+    assert float(found.standard_error) == pytest.approx(np.sqrt(counts @ variances) / 20)
+
+
+def test_an_average_of_actions_pulled_once_each_has_no_standard_error() -> None:
+    strategy = OnPolicy(estimator="mean", sampling="balanced")
+    trial = strategy.begin(np.eye(3), np.full(3, 1 / 3), 3, rng=1)
+    assert trial.first_counts().tolist() == [1, 1, 1]
+    assert trial.estimate(Rewards([1, 1, 1], [0.0, 1.0, 5.0], [0.0] * 3)).standard_error == np.inf
+
+
+@pytest.mark.parametrize("rounds", [40, 400, 4000])
+@pytest.mark.parametrize("sampling", ["random", "balanced"])
+def test_a_tuned_exploration_goes_on_to_the_length_that_the_pilot_recommends(
+    rounds: int, sampling: str
+) -> None:
+    """But not beyond half of the budget; then the rest is committed."""
+    strategy = SPEED(
+        exploration="uniform",
+        exploration_rounds="tuned",
+        exploration_sampling=sampling,
+        rounding="efficient",
+    )
+    bandit, size, rng = BALL.bandit, 60, np.random.default_rng(2)
+    trial = strategy.begin(bandit.features, BALL.policy, rounds, rng=1, replications=size)
+    pilot = trial.first_counts()
+    assert np.all(pilot.sum(axis=1) == math.isqrt(rounds) // 2)
+    more = trial.next_counts(bandit.pull(pilot, rng))
+    uniform = np.full((size, 5), 0.2)
+    best = np.ceil(strategy.best_length(trial.variances, uniform, trial.setting))
+    together = (pilot + more).sum(axis=1)
+    expected = np.maximum(np.minimum(best, rounds // 2), pilot.sum(axis=1))
+    assert together.tolist() == expected.tolist()
+    last = trial.next_counts(bandit.pull(more, rng))
+    assert np.all(together + last.sum(axis=1) == rounds)
+    if rounds == 400:  # neither bound decides for all
+        assert np.any(best < rounds // 2) and len(set(best)) > 10

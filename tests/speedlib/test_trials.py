@@ -267,6 +267,27 @@ def test_a_trial_depends_on_its_seed_alone() -> None:
     assert len({tuple(pulls(seed)) for seed in range(8)}) > 4
 
 
+@every_strategy
+def test_a_trial_keeps_what_it_began_with(strategy: Strategy) -> None:
+    """The caller's arrays stay writeable, and what is written there later is not seen."""
+    given = {
+        "features": ROTATED.features.copy(),
+        "policy": BALL.policy.copy(),
+        "variances": ROTATED.variances.copy(),
+    }
+    one = strategy.begin(**given, rounds=90, rng=13)
+    for array in given.values():
+        array[...] = array[::-1].copy() * 2 + 1
+    other = begin(strategy, ROTATED, BALL.policy, 90, 13)
+    assert float(finish(one, ROTATED, 14).value) == float(finish(other, ROTATED, 14).value)
+    for name in ("features", "policy", "direction", "variances"):
+        kept, expected = getattr(one.setting, name), getattr(other.setting, name)
+        assert (kept is None) == (expected is None)
+        if kept is not None:
+            assert not kept.flags.writeable, name
+            assert kept.tolist() == expected.tolist(), name
+
+
 # --- refusals ---------------------------------------------------------------------------------
 
 
