@@ -11,6 +11,7 @@ import pytest
 from paper.parameter_checks import (
     check_at_most,
     check_distinct,
+    check_enough_from,
     check_increasing,
     check_lengths,
     check_probabilities,
@@ -18,7 +19,7 @@ from paper.parameter_checks import (
 from speedbook.notebook.files import code_cells, read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
-FIGURES = ROOT / "notebooks/figures"
+NOTEBOOKS = ROOT / "notebooks"
 FEW = ("rounds", [100])
 FALLING = ("rounds", [1000, 100])
 TWICE = ("floors", [0.1, 0.01, 0.1])
@@ -50,13 +51,33 @@ BROKEN: dict[str, list[tuple[tuple[str, Any], ...]]] = {
     ],
     "motivating-example": [(FALLING,), (LATE,)],
     "preprocessing": [(TWICE,)],
+    "growth-with-d": [
+        (("first", 14),),
+        (("first", 4), ("dimensions", [2, 3, 4])),
+        (("dimensions", [4, 4, 6]),),
+        (("dimensions", [6]),),
+    ],
+    "lower-bound-measured": [
+        (FALLING,),
+        (("rounds", [10_000]),),
+        (("rounds", [10_000, 10_000]),),
+        (("multiples", [0.5, 0.5]),),
+        (("powers", [0.4, 0.4]),),
+    ],
+    "prop-6-loss": [
+        (FALLING,),
+        (("rounds", [100, 1000]),),
+        (("rounds", [100, 100, 1000]),),
+        (("dimensions", [2, 2]),),
+    ],
 }
 CASES = [(page, changes) for page, cases in BROKEN.items() for changes in cases]
 
 
 def first_cell(page: str, **changes: Any) -> None:
     """Run the parameters of a page, other values for some, and the next cell of code."""
-    parameters, first, *_ = code_cells(read_notebook(FIGURES / f"{page}.ipynb"))
+    (path,) = NOTEBOOKS.glob(f"*/{page}.ipynb")
+    parameters, first, *_ = code_cells(read_notebook(path))
     names: dict[str, Any] = {}
     exec(parameters.source, names)
     assert set(changes) <= set(names)
@@ -64,8 +85,8 @@ def first_cell(page: str, **changes: Any) -> None:
         exec(first.source, names | changes)
 
 
-def test_no_page_is_left_out():
-    assert set(BROKEN) == {path.stem for path in FIGURES.glob("*.ipynb")}
+def test_no_figure_is_left_out():
+    assert {path.stem for path in NOTEBOOKS.glob("figures/*.ipynb")} <= set(BROKEN)
 
 
 @pytest.mark.parametrize("page", BROKEN)
@@ -90,6 +111,10 @@ def test_what_does_not_go_together_is_named_in_the_first_cell(page, changes):
         (lambda: check_increasing(a=[1, float("nan")]), "a: each entry must be larger"),
         (lambda: check_distinct(a=[1, 2], b=["x", "y", "x"]), "b: the entries must differ; got x"),
         (lambda: check_lengths(a=[1], b=[1], c=[]), "c: needs as many .* a, which has 1; got 0"),
+        (
+            lambda: check_enough_from(2, {"a": 3}, b=[1, 2, 3]),
+            r"a: needs at least 2 entries of b from here on; got 3 with \[1, 2, 3\]",
+        ),
         (lambda: check_at_most(3, "the rest", a=4), "a: must be at most the rest, which is 3"),
         (lambda: check_at_most(3, "b", strict=True, a=3), "a: must be less than b, which is 3"),
         (lambda: check_probabilities(p=0.7, q=0.4), r"p, q: sum must be at most 1; got 0\.7 \+ 0"),
@@ -104,6 +129,7 @@ def test_what_just_keeps_a_rule_passes():
     check_increasing(2, a=[1, 2])
     check_distinct(a=[1, 2], b=[])
     check_lengths(a=[1, 2], b=[3, 4])
+    check_enough_from(2, {"a": 2}, b=[1, 2, 3])
     check_at_most(3, "b", a=3)
     check_at_most(3, "b", strict=True, a=2)
     check_probabilities(p=0.9, q=0.1)

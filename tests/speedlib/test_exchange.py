@@ -318,7 +318,7 @@ def test_the_points_to_start_with_span_every_direction_well(seed):
     rng, d = np.random.default_rng(seed), 4
     parallel = np.zeros((3000, d))
     parallel[:, 0] = rng.uniform(1, 2, 3000)
-    x = np.vstack([parallel + 1e-4 * rng.normal(size=(3000, d)), 0.5 * np.eye(d)])
+    x = np.vstack([parallel + 5e-3 * rng.normal(size=(3000, d)), 0.5 * np.eye(d)])
     work = spanning_set(x, np.eye(d), None)
     rows = x[work] / np.linalg.norm(x[work], axis=1)[:, None]
     assert np.linalg.eigvalsh(rows.T @ rows)[0] >= 0.5 / d**2
