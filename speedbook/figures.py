@@ -315,7 +315,7 @@ def _read_axes(ax: Axes) -> list[Any]:
     if ax.name == "3d" or unread:
         name = "axes in three dimensions" if ax.name == "3d" else type(unread[0]).__name__
         raise ValueError(
-            f"fig: the numbers of {name} cannot be read; pass them to `show` as data={{name: array}}"
+            f"fig: the numbers of {name} cannot be read; pass them to `show`, data={{name: array}}"
         )
     contours = [each for each in ax.collections if isinstance(each, ContourSet)]
     groups = [each for each in ax.collections if not isinstance(each, ContourSet)]

@@ -158,14 +158,18 @@ def _ends(errors: Floats, known: Flags, tail: float) -> tuple[Floats, Floats]:
     An error that is not known may be any number: it counts as the least for the lower quantile and
     as the largest for the upper one.
     """
-    ends = []
-    for share, extreme, side in ((tail, -np.inf, "lower"), (1 - tail, np.inf, "higher")):
-        bounded = np.where(known[:, None], errors, extreme)
-        outer = np.quantile(bounded, share, axis=0, method=side)
-        # Interpolation between a number and infinity is not a number.
-        with np.errstate(invalid="ignore"):
-            between = np.quantile(bounded, share, axis=0)
-        ends.append(np.where(np.isfinite(outer) & np.isfinite(between), between, outer))
+    low, high = (np.where(known[:, None], errors, extreme) for extreme in (-np.inf, np.inf))
+    outer = (
+        np.quantile(low, tail, axis=0, method="lower"),
+        np.quantile(high, 1 - tail, axis=0, method="higher"),
+    )
+    # Interpolation between a number and infinity is not a number.
+    with np.errstate(invalid="ignore"):
+        between = np.quantile(low, tail, axis=0), np.quantile(high, 1 - tail, axis=0)
+    ends = [
+        np.where(np.isfinite(end) & np.isfinite(inner), inner, end)
+        for end, inner in zip(outer, between, strict=True)
+    ]
     return ends[0], ends[1]
 
 

@@ -17,6 +17,7 @@ from scipy.optimize import linprog
 
 from paper.theory.regret import smallest_budget
 from speedlib import Environment, identifiability, optimal_design
+from speedlib._rows import unit_rows
 from speedlib.checks import Floats, check_features
 from speedlib.exploration import exploration_design
 from speedlib.quadratic import quadratic_features, svec_to_matrix
@@ -115,7 +116,7 @@ def variance_parameter(features: ArrayLike, variances: ArrayLike) -> Floats | No
 def spans_vectors(case: Case) -> Finding:
     """Assumption 2, first part: the actions that the target policy takes span the space."""
     bandit = case.environment.bandit
-    rows = _unit_rows(bandit.features[case.environment.policy > 0])
+    rows = unit_rows(bandit.features[case.environment.policy > 0])
     rank = int(np.linalg.matrix_rank(rows / np.linalg.norm(rows, axis=0).clip(1e-300), tol=ZERO))
     return Finding(rank == bandit.d, f"{rank} of {bandit.d}")
 
@@ -340,8 +341,3 @@ def _covariance(case: Case) -> Floats | None:
 def _short(value: float, scale: float) -> str:
     """Write a number, and 0 for one that is 0 up to rounding."""
     return "0" if abs(value) <= 1e-12 * abs(scale) else f"{value:.3g}"
-
-
-def _unit_rows(rows: Floats) -> Floats:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))

@@ -40,7 +40,7 @@ def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") 
 
 
 def _check_shares(table: pd.DataFrame) -> None:
-    for column, (label, cells) in enumerate(table.items()):
+    for label, cells in table.items():
         if cells.dtype.kind not in "iuf":
             raise TypeError(f"table: expected numbers in column {label!r}; got dtype {cells.dtype}")
         # Shares that were added up may miss 1 by a rounding error.
@@ -49,7 +49,7 @@ def _check_shares(table: pd.DataFrame) -> None:
             row = int(np.argmax(wrong))
             raise ValueError(
                 "table: shares must lie between 0 and 1; "
-                f"got {table.iat[row, column]} in row {table.index[row]!r}, column {label!r}"
+                f"got {float(cells.iloc[row])} in row {table.index[row]!r}, column {label!r}"
             )
 
 

@@ -22,6 +22,7 @@ from speedlib.strategies._estimation import (
     KnownVariances,
     OrdinaryLeastSquares,
 )
+from speedlib.strategies._own import check_own
 from speedlib.trials import Commitment, Setting, Strategy, Trial
 
 __all__ = ["FixedDesign", "OnPolicy", "Oracle", "Uniform"]
@@ -88,7 +89,7 @@ class FixedDesign(Strategy):
         return ordinary if self.estimator == "ols" else FeasibleLeastSquares(ordinary)
 
     def _trial(self, setting: Setting) -> Trial:
-        design = self.design(setting)
+        design = check_own(self.name, "design", self.design(setting), (len(setting.features),))
         if self.sampling == "random":
             design = np.broadcast_to(design, setting.shape)
         counts = exploration_counts(design, setting.rounds, setting.rng, self.sampling)

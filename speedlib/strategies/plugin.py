@@ -22,6 +22,7 @@ from speedlib.exploration import EXPLORATIONS, exploration_design
 from speedlib.rewards import Rewards
 from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
+from speedlib.strategies._own import check_own
 from speedlib.strategies.explore_commit import ExploreThenCommit
 from speedlib.trials import Setting, Trial
 
@@ -93,7 +94,8 @@ class PlugIn(ExploreThenCommit):
     def commit_weights(self, variances: Floats, setting: Setting) -> Floats:
         """Return the designs in the shape of the variances."""
         rows = variances.reshape(-1, variances.shape[-1])
-        return self.designs(rows, setting).reshape(variances.shape)
+        designs = check_own(self.name, "designs", self.designs(rows, setting), rows.shape)
+        return designs.reshape(variances.shape)
 
     def best_length(self, variances: Floats, exploration: Floats, setting: Setting) -> Floats:
         r"""Return :math:`\Gamma_* = \sqrt{v\,n}` of the PE-optimal design for these variances.
@@ -119,14 +121,43 @@ class SPEED(PlugIn):
     Explore for :math:`\Gamma` rounds, estimate :math:`\Sigma_*` from squared residuals, pull the
     remaining :math:`n-\Gamma` rounds by the PE-optimal design for the estimated variances, and
     estimate the value by weighted least squares from those rounds alone, weighting by the
-    estimated variances.
+    estimated variances. All parameters are passed by name.
 
     Parameters
     ----------
-    exploration, covariance, ridge, reweighted, tolerance
-        See `PlugIn`.
-    exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
-        See `ExploreThenCommit`.
+    label : str, optional
+        Name in tables and figures, to tell variants of one strategy apart.
+    exploration : {"pca", "uniform", "identifiable"}
+        Which actions are explored: one along each principal axis of the features, as printed; all
+        alike; or as many as determine all variances.
+    exploration_rounds : int or str
+        :math:`\Gamma`, at least 1 and less than n: a number; ``"sqrt"``, the paper's
+        :math:`\lfloor\sqrt n\rfloor`; a multiple of a power of n, such as ``"2*n^0.4"``; or
+        ``"tuned"``, by which a pilot chooses it (not with ``"pca"``).
+    exploration_sampling : {"random", "balanced"}
+        Whether exploration draws its actions or apportions them.
+    covariance : {"lstsq", "psd", "ridge"}
+        How the variances are estimated: least squares, as printed; the best positive semidefinite
+        matrix; or least squares with a penalty.
+    ridge : float
+        Penalty of ``"ridge"``, strictly between 0 and 1.
+    reweighted : bool
+        Whether a second regression weights the squared residuals by the first one's variances.
+    variance_floor : float
+        Estimated variances are raised to at least this share of the mean squared residual.
+    rounding : {"floor", "ceil", "efficient"}
+        From the design to whole pulls. ``"floor"``, as printed, may drop an action that the value
+        needs; ``"efficient"`` drops none and spends the budget.
+    keep_exploration : bool
+        Whether exploration rewards enter the final estimate, too. The paper drops them.
+    tolerance : float
+        Efficiency that the design may miss, strictly between 0 and 1.
+
+    See Also
+    --------
+    speedlib.trials.Strategy.begin : Start a trial, ``begin(features, policy, rounds, rng=...)``.
+    speedlib.trials.play : Play it to its end.
+    speedlib.simulation.mse_curve : Compare strategies by simulation.
 
     Notes
     -----

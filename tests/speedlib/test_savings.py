@@ -18,7 +18,6 @@ from speedlib import (
     pe_loss,
     play,
 )
-
 from speedlib.savings import _ends
 
 from .cases import phases_of, space
@@ -195,7 +194,9 @@ def test_the_value_of_a_zero_feature_vector_needs_no_rounds() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("rounds", "seed", "often"), [(26, 2, True), (30, 1, True), (60, 2, False)])
+@pytest.mark.parametrize(
+    ("rounds", "seed", "often"), [(26, 2, True), (30, 1, True), (60, 2, False)]
+)
 def test_repetitions_that_are_not_determined_leave_the_ends_open(
     rounds: int, seed: int, often: bool
 ) -> None:
@@ -224,6 +225,8 @@ def test_the_ends_of_errors_of_which_some_are_not_known(lost: int) -> None:
     for tail in (0.1, 0.105):
         low, high = _ends(errors, known, tail)
         worst = [np.where(known[:, None], errors, extreme) for extreme in (-1e9, 1e9)]
-        least, most = (np.quantile(w, q, axis=0) for w, q in zip(worst, (tail, 1 - tail)))
+        least, most = (
+            np.quantile(w, q, axis=0) for w, q in zip(worst, (tail, 1 - tail), strict=True)
+        )
         assert low == pytest.approx(np.where(least < -1e5, -np.inf, least))
         assert high == pytest.approx(np.where(most > 1e5, np.inf, most))

@@ -266,7 +266,9 @@ def test_regret_of_speed_has_the_predicted_constant() -> None:
 def test_drawn_errors_follow_the_law_of_the_noise(strategy: Strategy) -> None:
     """Of the mean of n fair signs there are n + 1 values, whatever the pulls: no bell curve."""
     bandit = LinearBandit([[1.0]], [0.5], variances=[4.0], noise="rademacher")
-    errors, _ = squared_errors(bandit, np.ones(1), strategy, 6, 500, np.random.default_rng(1), "draws")
+    errors, _ = squared_errors(
+        bandit, np.ones(1), strategy, 6, 500, np.random.default_rng(1), "draws"
+    )
     last = 6 - (strategy.exploration_length(6) if isinstance(strategy, SPEED) else 0)
     possible = {round((2 * (2 * k - last) / last) ** 2, 9) for k in range(last + 1)}
     assert {round(float(error), 9) for error in errors} == possible

@@ -70,7 +70,7 @@ def test_what_has_no_slope_is_refused(x, y, error, message):
 
 @pytest.mark.parametrize("x", [[1e-70, 1.0], [1e200, 1.0], [[1.0], [2.0]], [], 1.0])
 def test_absurd_places_have_no_weights(x):
-    with pytest.raises(ValueError, match="^x: "):
+    with pytest.raises(ValueError, match=r"^x: "):
         slope_weights(x)
 
 

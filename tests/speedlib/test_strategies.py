@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -15,10 +16,12 @@ from speedlib.strategies import (
     SPEED,
     AOptimal,
     DOptimal,
+    FixedDesign,
     GOptimal,
     OnPolicy,
     Oracle,
     PerArm,
+    PlugIn,
     Uniform,
 )
 from speedlib.trials import Strategy
@@ -402,3 +405,59 @@ def test_a_tuned_exploration_goes_on_to_the_length_that_the_pilot_recommends(
     assert np.all(together + last.sum(axis=1) == rounds)
     assert np.any(best > rounds // 2) == (rounds == 8)  # where half of the budget decides
     assert (len(set(together.tolist())) > 3) == (rounds == 400)
+
+
+class OwnDesigns(PlugIn):
+    default_name = "Mine"
+    answer: object = None
+
+    def designs(self, variances: np.ndarray, setting: object) -> object:
+        return self.answer
+
+
+class OwnDesign(FixedDesign):
+    default_name = "Fixed"
+    answer: object = None
+
+    def design(self, setting: object) -> object:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (np.full(4, 0.25), ValueError, r"must return .*; it returned shape \(4,\)"),
+        (np.full((2, 5), 0.2), ValueError, r"must return .*; it returned shape \(2, 5\)"),
+        (0.2, ValueError, r"must return .*; it returned shape \(\)"),
+        (None, TypeError, "expected an array of real numbers; got None"),
+        (np.full(5, np.nan), ValueError, "every entry must be finite; got nan"),
+    ],
+)
+@pytest.mark.parametrize("kind", [OwnDesigns, OwnDesign])
+def test_a_design_of_ones_own_is_named_where_it_does_not_fit(
+    kind: type, answer: object, error: type[Exception], message: str, monkeypatch
+) -> None:
+    monkeypatch.setattr(kind, "answer", answer)
+    name = "Mine.designs" if kind is OwnDesigns else "Fixed.design"
+    with pytest.raises(error, match=rf"^{name}: {message}"):
+        finish(begin(kind(), BALL.bandit, BALL.policy, 80, 3), BALL.bandit, 4)
+
+
+@pytest.mark.parametrize("replications", [None, 3])
+def test_a_design_of_ones_own_that_fits_is_followed(replications, monkeypatch) -> None:
+    share = [0.5, 0.5, 0, 0, 0]
+    monkeypatch.setattr(OwnDesigns, "answer", [share] * (replications or 1))
+    monkeypatch.setattr(OwnDesign, "answer", share)
+    for kind, choices in ((OwnDesigns, {}), (OwnDesign, {"sampling": "balanced"})):
+        more = {"rounding": "efficient"} if kind is OwnDesigns else choices
+        trial = begin(kind(**more), BALL.bandit, BALL.policy, 80, 3, replications=replications)
+        finish(trial, BALL.bandit, 4)
+        assert np.all(trial.commitment.counts[..., 2:] == 0)
+        assert np.all(np.ptp(trial.commitment.counts[..., :2], axis=-1) <= 1)
+
+
+def test_the_help_of_speed_names_every_choice() -> None:
+    """Nobody has to look up the classes that it is made from."""
+    words = SPEED.__doc__ or ""
+    for field in dataclasses.fields(SPEED):
+        assert f"\n    {field.name} : " in words, field.name
