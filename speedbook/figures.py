@@ -304,7 +304,7 @@ def _without_mask(part: Any) -> NDArray[Any]:
     return np.asarray(part)
 
 
-def _insets(ax: Axes) -> list[Any]:
+def _insets(ax: Any) -> list[Any]:
     """Return the axes within axes, and those within them."""
     return [each for inset in ax.child_axes for each in (inset, *_insets(inset))]
 
