@@ -1,4 +1,7 @@
-"""Tables of one's own, read from CSV files: every fault is said with its file, line and column."""
+"""One reader for every table of one's own: measurements, actions and logs.
+
+Each fault is said with its file, line and column, and with its cure. What is doubtful is refused.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,28 @@ import io
 import math
 import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from speedlib.checks import LARGEST, SMALLEST, Floats
+from speedlib._numerals import DECIMALS, as_decimal, as_thousands, is_number, with_point
+from speedlib._table_text import SEPARATORS, name_of, read_text, separator_of, tidy_quotes
+from speedlib.checks import LARGEST, SMALLEST, Floats, check_choice
 
 AnyPath = str | os.PathLike[str]
 
-#: What separates the entries of a row.
-SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
-DECIMALS = {"point": ".", "comma": ","}
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-POINT = re.compile(r"[+-]?\d*\.\d+(e[+-]?\d+)?", re.IGNORECASE)
-COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
-#: The line by which some spreadsheets say what separates the entries.
-SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
+#: How pandas names a column that had no name in the file.
+UNNAMED = re.compile(r"Unnamed: \d+(_level_\d+)?(\.\d+)?")
+#: What pandas puts behind a name that it reads for the second time.
+AGAIN = re.compile(r"\.\d+$")
+INDEX = (
+    "an index that pandas saved stays away with to_csv(..., index=False), row names of R with "
+    "row.names = FALSE"
+)
+PLAIN = "write numbers as -1.5, 2000 or 2e-3, without units and without marks of thousands"
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,9 @@ class Sheet:
         Names of the columns, all different.
     rows : list of list of str
     lines : list of int
-        The line of the file that each row stands in; the first line is 1.
+        The line of the file in which each row begins; the first line is 1.
+    top : int
+        The line in which the names stand.
     mark : str
         What separates the entries.
     notes : list of str
@@ -52,6 +59,7 @@ class Sheet:
     header: list[str]
     rows: list[list[str]]
     lines: list[int]
+    top: int
     mark: str
     notes: list[str]
 
@@ -60,43 +68,120 @@ class Sheet:
         place = self.header.index(name)
         return [row[place] for row in self.rows]
 
-    def require(self, names: Iterable[str]) -> None:
+    def require(self, names: Iterable[str], cure: str = "") -> None:
         """Refuse a file that lacks one of the columns."""
         for name in names:
             if name not in self.header:
                 be = "is" if len(self.header) == 1 else "are"
                 near = did_you_mean(name, self.header) or f"there {be} {', '.join(self.header)}"
                 other = _separator_hint(self.header, self.mark)
-                hint = f"{near}; {other}" if other else near
-                raise ValueError(f"{self.path}: has no column {name!r}; {hint}")
+                said = "; ".join(part for part in (near, other, cure) if part)
+                raise ValueError(f"{self.path}: has no column {name!r}; {said}")
 
-    def decimal(self, names: Iterable[str], hint: str = "") -> str:
-        """Return what stands before the decimals in these columns, a point or a comma."""
-        found = {".": "", ",": ""}
+    def refuse_strays(
+        self, meant: Iterable[str], left: Iterable[str] = (), cure: str = "", *, any_case: bool
+    ) -> None:
+        """Refuse columns that nobody named: an index, or a second one of a column that is meant.
+
+        Parameters
+        ----------
+        meant : iterable of str
+            Columns with a meaning. A second one has the name that pandas would give it.
+        left : iterable of str
+            Columns that do not matter.
+        cure : str
+            What else to do than to delete or to rename a column.
+        any_case : bool
+            Whether a second one may also differ in case and blanks.
+        """
+        meant, left = tuple(meant), frozenset(left)
+        keys = {_key(name): name for name in meant if any_case}
+        for place, name in enumerate(self.header):
+            if name in left or name in meant:
+                continue
+            where = f"{self.path}, line {self.top}: column {place + 1}, {name!r},"
+            if UNNAMED.fullmatch(name):
+                raise ValueError(
+                    f"{where} has the name that pandas gives to one without; delete or rename "
+                    f"it{cure}; {INDEX}"
+                )
+            plain = AGAIN.sub("", name)
+            first = plain if plain in meant else keys.get(_key(plain))
+            if first is not None:
+                raise ValueError(
+                    f"{where} looks like a second {first!r}; delete or rename it{cure}"
+                )
+
+    def decimal(self, names: Iterable[str], decimal: str, nothing: Iterable[str] = ()) -> str:
+        """Return what stands before the decimals in these columns, a point or a comma.
+
+        Where nobody says, one entry that can be nothing else decides for the whole table: one
+        program has written it. Entries that may have marks of thousands do not decide, and where
+        there is nothing else the table is refused.
+
+        Parameters
+        ----------
+        names : iterable of str
+        decimal : {"auto", "point", "comma"}
+        nothing : iterable of str
+            Entries that stand for nothing, in small letters.
+        """
+        if decimal != "auto":
+            return DECIMALS[decimal]
+        names, words = tuple(names), frozenset(nothing)
+        sure = {}
+        for mark in DECIMALS.values():
+            if found := self._first(names, mark, words, sure=True):
+                sure[mark] = found
+        if len(sure) > 1:
+            ways = " and ".join(
+                f"{entry!r} in column {name} (line {line})" for line, name, entry in sure.values()
+            )
+            raise ValueError(
+                f"{self.path}: decimals are written in two ways, {ways}; write them in one way, or "
+                "say which holds: decimal = 'point' or 'comma'"
+            )
+        if sure:
+            return next(iter(sure))
+        for kind, mark in DECIMALS.items():
+            if found := self._first(names, mark, words, sure=False):
+                line, name, entry = found
+                raise ValueError(
+                    f"{self.path}, line {line}: column {name} holds {entry!r}, which may be "
+                    f"{entry.replace(mark, '')} or {entry.replace(mark, '.')}, and no entry of the "
+                    f"table tells which; choose decimal = {kind!r} if decimals follow the {kind}, "
+                    "else write thousands without it"
+                )
+        return "."
+
+    def _first(
+        self, names: Sequence[str], mark: str, nothing: frozenset[str], *, sure: bool
+    ) -> tuple[int, str, str] | None:
+        """Return the first entry with the mark, after its line and its column."""
+        form = as_decimal if sure else as_thousands
         for name in names:
-            for mark, form in ((".", POINT), (",", COMMA)):
-                entry = next((entry for entry in self.column(name) if form.fullmatch(entry)), "")
-                found[mark] = found[mark] or (entry and f"{entry!r} in column {name}")
-        if found["."] and found[","]:
-            ways = f"{found['.']} and {found[',']}"
-            raise ValueError(f"{self.path}: decimals are written in two ways, {ways}{hint}")
-        return "," if found[","] else "."
+            for line, entry in zip(self.lines, self.column(name), strict=True):
+                if form(entry, mark) and entry.lower() not in nothing:
+                    return line, name, entry
+        return None
 
     def numbers(self, name: str, point: str, nothing: Iterable[str] = (), hint: str = "") -> Floats:
         """Return a column of numbers; nan for entries that stand for nothing, in small letters."""
         words = frozenset(nothing)
-        gaps = {float(plain) for word in words if NUMBER.fullmatch(plain := _plain(word, point))}
+        gaps = {float(plain) for word in words if is_number(plain := with_point(word, point))}
         entries = self.column(name)
         numbers = np.full(len(entries), np.nan)
         for place, (line, entry) in enumerate(zip(self.lines, entries, strict=True)):
             if entry.lower() in words:
                 continue
-            plain = _plain(entry, point)
-            number = float(plain) if NUMBER.fullmatch(plain) else math.nan
+            plain = with_point(entry, point)
+            number = float(plain) if is_number(plain) else math.nan
             if number in gaps:
                 continue
             if not math.isfinite(number) or (number and not SMALLEST <= abs(number) <= LARGEST):
-                wrong = f", which is no number with a decimal {name_of(DECIMALS, point)}{hint}"
+                kind = name_of(DECIMALS, point)
+                cure = PLAIN if entry else "write a number"
+                wrong = f", which is no number with a decimal {kind}; {cure}{hint}"
                 if math.isfinite(number):
                     sizes = f"between {SMALLEST:g} and {LARGEST:g} in size"
                     wrong = f"; numbers must lie {sizes}: choose another unit"
@@ -106,91 +191,123 @@ class Sheet:
 
 
 def read_sheet(path: AnyPath, separator: str = "auto") -> Sheet:
-    """Read a CSV file in UTF-8 whose first line names the columns.
+    """Read a CSV file whose first line names the columns.
+
+    Names and entries are taken without the blanks around them, and in the composed form of Unicode
+    (NFC), so that an accent is the same however it was typed.
 
     Parameters
     ----------
     path : path
+        In UTF-8, or in UTF-16 with a byte-order mark.
     separator : {"auto", "comma", "semicolon", "tab"}
-        What stands between the entries; ``"auto"`` looks at the first line for semicolons, then
-        tabs, then commas.
+        What stands between the entries. ``"auto"`` takes what a first line ``sep=;`` names, else
+        looks at the names of the columns for semicolons, then tabs, then commas.
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
         If the file cannot be read, rows differ in length, or names are missing or repeat.
     """
+    check_choice("separator", separator, ("auto", *SEPARATORS))
+    if not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"path: must be the path of a CSV file; got {path!r}")
     path = Path(path)
-    text, before = _text(path), 0
-    if told := SEPARATOR_LINE.match(text):
-        text, before = text[told.end() :], 1
-    mark = SEPARATORS.get(separator) or _guess_separator(path, text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)
-    try:
-        listed = [(before + reader.line_num, [entry.strip() for entry in row]) for row in reader]
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {before + reader.line_num}: {error}") from None
-    if not listed:
-        raise ValueError(f"{path}: is empty")
-    (_, header), *body = listed
+    text = read_text(path)
+    mark, begin = separator_of(path, text, separator)
+    table = list(_rows(path, text[begin:], mark, 2 if begin else 1))
+    filled = [(line, row) for line, row in table if any(row)]
+    if not filled:
+        raise ValueError(f"{path}: is empty; its first line must name the columns")
+    (top, header), *body = filled
+    notes = []
+    if blank := len(table) - len(filled):
+        notes.append(f"{counted(blank, 'blank line')} {was(blank)} skipped.")
     if len(header) == 1 and (hint := _separator_hint(header, mark)):
         raise ValueError(f"{path}: the first line has no {name_of(SEPARATORS, mark)}; {hint}")
-    rows = [(line, row) for line, row in body if any(row)]
-    for line, row in rows:
-        if len(row) != len(header):
-            raise ValueError(
-                f"{path}, line {line}: has {len(row)} {'entry' if len(row) == 1 else 'entries'}, "
-                f"but the first line names {len(header)}; an entry that holds the separator must "
-                "stand in quotation marks"
-            )
-    notes = []
-    if blank := len(body) - len(rows):
-        notes.append(f"{counted(blank, 'blank line')} {was(blank)} skipped.")
+    width = len(header)
+    while width and not header[width - 1]:
+        width -= 1
+    for line, row in body:
+        _check_length(path, line, row, header, width, mark)
     kept = [
-        place for place, name in enumerate(header) if name or any(row[place] for _, row in rows)
+        place
+        for place, name in enumerate(header[:width])
+        if name or any(row[place] for _, row in body)
     ]
-    if bare := len(header) - len(kept):
+    if bare := max(len(row) for _, row in filled) - len(kept):
         notes.append(f"{counted(bare, 'column')} without name and entries {was(bare)} skipped.")
-    header = [header[place] for place in kept]
-    if not all(header):
-        raise ValueError(f"{path}: column {header.index('') + 1} has entries but no name")
-    if twice := [name for name, count in Counter(header).items() if count > 1]:
-        raise ValueError(f"{path}: two columns have the name {twice[0]!r}")
-    entries = [[row[place] for place in kept] for _, row in rows]
-    return Sheet(path, header, entries, [line for line, _ in rows], mark, notes)
+    names = [header[place] for place in kept]
+    for place, name in zip(kept, names, strict=True):
+        if not name:
+            raise _nameless(path, place, top)
+        if (first := header.index(name)) < place:
+            raise ValueError(
+                f"{path}, line {top}: two columns have the name {name!r}, {first + 1} and "
+                f"{place + 1}; rename or delete one (an accent is the same however encoded)"
+            )
+    entries = [[row[place] for place in kept] for _, row in body]
+    return Sheet(path, names, entries, [line for line, _ in body], top, mark, notes)
 
 
-def _text(path: Path) -> str:
+def no_such_file(path: AnyPath) -> ValueError:
+    """Return what to say of a file that is missing."""
+    path = Path(path)
+    start = "" if path.is_absolute() else f", which is looked for in {Path.cwd()}"
+    return ValueError(f"{path}: there is no such file; check the path{start}")
+
+
+def _rows(path: Path, text: str, mark: str, line: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with the line in which it begins."""
+    composed = text.isascii()
+    file = io.StringIO(tidy_quotes(text, mark), newline="")
+    reader = csv.reader(file, delimiter=mark, skipinitialspace=True, strict=True)
+    before = line
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
+        for row in reader:
+            # Only now: what NFC makes of some characters would separate entries.
+            nfc = row if composed else [unicodedata.normalize("NFC", entry) for entry in row]
+            yield line, [entry.strip() for entry in nfc]
+            line = before + reader.line_num
+    except csv.Error as error:
         raise ValueError(
-            f"{path}: is not in UTF-8 (byte {error.start + 1}); save it as CSV UTF-8"
+            f"{path}, line {line}: the row that begins here cannot be read ({error}); close each "
+            "quotation mark that is open, and double those that stand within an entry"
         ) from None
 
 
-def _guess_separator(path: Path, text: str) -> str:
-    if not text.strip():
-        raise ValueError(f"{path}: is empty")
-    first = text.split("\n", 1)[0]
-    # A decimal comma may stand beside semicolons or tabs, but not the other way round.
-    best = next((mark for mark in (";", "\t", ",") if mark in first), None)
-    if best is None:
-        raise ValueError(
-            f"{path}: the first line must name two columns or more, separated by commas, "
-            f"semicolons or tabs; got {first.strip()[:60]!r}"
-        )
-    return best
+def _check_length(
+    path: Path, line: int, row: list[str], header: list[str], width: int, mark: str
+) -> None:
+    """Refuse a row that does not fit the names; empty entries beyond them do no harm."""
+    beyond = next((place for place in range(width, len(row)) if row[place]), None)
+    if beyond is not None and beyond < len(header):
+        raise _nameless(path, beyond, line)
+    if beyond is None and len(row) >= width:
+        return
+    separator = name_of(SEPARATORS, mark)
+    other = _separator_hint(header, mark)
+    raise ValueError(
+        f"{path}, line {line}: has {len(row)} {'entry' if len(row) == 1 else 'entries'}, "
+        f"but the first line names {width}; an entry that holds the separator, a {separator}, must "
+        f"stand in quotation marks, and each column needs a name{'; ' * bool(other)}{other}"
+    )
 
 
-def _separator_hint(header: list[str], mark: str) -> str:
-    """Say which other separator the names of the columns hold; nothing where they hold none."""
+def _nameless(path: Path, place: int, line: int) -> ValueError:
+    return ValueError(
+        f"{path}, line {line}: column {place + 1} has entries but no name; name it in the first "
+        f"line, or delete it; {INDEX}"
+    )
+
+
+def _separator_hint(texts: Iterable[str], mark: str) -> str:
+    """Say which other separator some texts hold; nothing where they hold none."""
+    texts = list(texts)
     counts = {
-        name: sum(column.count(other) for column in header)
+        name: sum(text.count(other) for text in texts)
         for name, other in SEPARATORS.items()
         if other != mark
     }
@@ -198,15 +315,21 @@ def _separator_hint(header: list[str], mark: str) -> str:
     return f"did you mean {best!r} as separator, which the names hold?" if counts[best] else ""
 
 
-def _plain(entry: str, point: str) -> str:
-    """Write a number with a decimal point; beside a decimal comma, a point makes it none."""
-    return entry if point == "." else entry.replace(".", "?").replace(",", ".")
+def _key(name: str) -> str:
+    """Return what two names share that differ in case, blanks or ways to write a letter only."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
     """Ask for the name that is most like one; nothing where none is."""
-    near = difflib.get_close_matches(name, names, n=1)
+    same = [other for other in names if _key(other) == _key(name)]
+    near = same or difflib.get_close_matches(name, names, n=1)
     return f"did you mean {near[0]!r}?" if near else ""
+
+
+def composed(names: Iterable[object]) -> tuple[str, ...]:
+    """Return what a caller wrote as the reader takes what stands in the file."""
+    return tuple(unicodedata.normalize("NFC", str(name)).strip() for name in names)
 
 
 def counted(number: int, thing: str) -> str:
@@ -223,8 +346,3 @@ def counted(number: int, thing: str) -> str:
 def was(count: int) -> str:
     """Return the verb for a number of things."""
     return "was" if count == 1 else "were"
-
-
-def name_of(names: dict[str, str], mark: str) -> str:
-    """Return the name of a mark."""
-    return next(name for name, held in names.items() if held == mark)

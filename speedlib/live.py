@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from speedlib._sheet import AnyPath, Sheet, did_you_mean, read_sheet
-from speedlib.checks import Counts, Floats, check_policy
+from speedlib._numerals import DECIMALS
+from speedlib._sheet import AnyPath, Sheet, did_you_mean, no_such_file, read_sheet
+from speedlib.checks import Counts, Floats, check_choice, check_policy
 from speedlib.estimators import ValueEstimate
 from speedlib.rewards import Rewards
 from speedlib.trials import Trial
@@ -42,23 +42,28 @@ class Actions:
         The target policy.
     columns : tuple of str
         Names of the d features.
+    lines : tuple of int
+        The line of the file in which each action stands; the first line is 1. Empty for actions
+        that come from no file.
     """
 
     names: tuple[str, ...]
     features: Floats
     policy: Floats
     columns: tuple[str, ...]
+    lines: tuple[int, ...] = ()
 
 
-def read_actions(path: AnyPath) -> Actions:
+def read_actions(path: AnyPath, *, separator: str = "auto", decimal: str = "auto") -> Actions:
     """Read the actions of an experiment.
 
     Parameters
     ----------
     path : path
         A CSV file with a column ``action`` of names, a column ``probability`` with the target
-        policy, and a column of numbers for each feature, separated by commas, semicolons or tabs.
-        Decimals follow a point, or a comma where entries are not separated by commas.
+        policy, and a column of numbers for each feature.
+    separator, decimal
+        What stands between the entries and before the decimals, as `read_measurements` takes them.
 
     Returns
     -------
@@ -67,35 +72,51 @@ def read_actions(path: AnyPath) -> Actions:
     Raises
     ------
     ValueError
-        If the file is missing, a column is, names repeat, an entry is no number, or the
-        probabilities do not sum to one; the text names the file, the line and the column.
+        If the file is missing, a column is, has no name or looks like a second ``action`` or
+        ``probability``, names repeat, an entry is no number, or the probabilities do not sum to
+        one; the text names the file, the line and the column.
     """
-    sheet = read_sheet(path)
-    sheet.require((ACTION, PROBABILITY))
+    check_choice("decimal", decimal, ("auto", *DECIMALS))
+    try:
+        sheet = read_sheet(path, separator)
+    except FileNotFoundError:
+        raise no_such_file(path) from None
+    sheet.require((ACTION, PROBABILITY), "columns are called action and probability, or features")
+    sheet.refuse_strays((ACTION, PROBABILITY), any_case=True)
     names = tuple(sheet.column(ACTION))
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"{path}: each action needs a name of its own; twice: {', '.join(twice)}")
+    _check_names(sheet, names)
     columns = tuple(name for name in sheet.header if name not in (ACTION, PROBABILITY))
     if not columns or not names:
-        raise ValueError(f"{path}: needs at least one action and one column with a feature")
-    *features, policy = _numbers(sheet, (*columns, PROBABILITY))
+        raise ValueError(
+            f"{path}: needs at least one action and one column with a feature; write a row for "
+            "each action below the names of the columns"
+        )
+    *features, policy = _numbers(sheet, (*columns, PROBABILITY), decimal)
     try:
         check_policy(policy, len(names), PROBABILITY)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return Actions(names, np.column_stack(features), policy, columns)
+        raise ValueError(
+            f"{path}: {error}; correct column {PROBABILITY}, lines {sheet.lines[0]} to "
+            f"{sheet.lines[-1]}"
+        ) from None
+    return Actions(names, np.column_stack(features), policy, columns, tuple(sheet.lines))
 
 
-def read_log(path: AnyPath, actions: Actions) -> list[Rewards]:
+def read_log(
+    path: AnyPath, actions: Actions, *, separator: str = "auto", decimal: str = "auto"
+) -> list[Rewards]:
     """Read the log of rewards.
 
     Parameters
     ----------
     path : path
         A CSV file with the columns ``phase`` (1, 2, ...), ``action`` (a name) and ``reward``, one
-        row a round in any order. A file that does not exist is an empty log.
+        row a round in any order. Other columns with names of their own are notes and do not matter.
+        A file that does not exist is an empty log.
     actions : Actions
         The actions of the experiment.
+    separator, decimal
+        What stands between the entries and before the decimals, as `read_measurements` takes them.
 
     Returns
     -------
@@ -105,19 +126,24 @@ def read_log(path: AnyPath, actions: Actions) -> list[Rewards]:
     Raises
     ------
     ValueError
-        If a column is missing, an action unknown, a phase no positive whole number, or a reward no
-        number.
+        If a column is missing, has no name or looks like a second one of the three, an action is
+        unknown, a phase is no positive whole number, or a reward no number; the text names the
+        file, the line and the column.
     """
-    if not Path(path).exists():
+    check_choice("decimal", decimal, ("auto", *DECIMALS))
+    try:
+        sheet = read_sheet(path, separator)
+    except FileNotFoundError:
         return []
-    sheet = read_sheet(path)
-    sheet.require(LOG)
-    phases, rewards = _numbers(sheet, ("phase", "reward"))
+    sheet.require(LOG, "a log begins with the line phase,action,reward")
+    sheet.refuse_strays(LOG, any_case=True)
+    phases, rewards = _numbers(sheet, ("phase", "reward"), decimal)
     wrong = np.flatnonzero((phases != np.rint(phases)) | (phases < 1) | (phases > PHASES))
     if wrong.size:
         line, phase = sheet.lines[wrong[0]], phases[wrong[0]]
         raise ValueError(
-            f"{path}, line {line}: column phase holds {phase:g}; phases are 1, 2, ..., {PHASES}"
+            f"{path}, line {line}: column phase holds {phase:g}; phases are 1, 2, ..., {PHASES}: "
+            "write the phase in which the round was played"
         )
     chosen = np.array(_actions(sheet, actions.names), dtype=np.int64)
     last = int(phases.max(initial=0))
@@ -191,10 +217,25 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
         asked, phase = trial.next_counts(seen), phase + 1
 
 
-def _numbers(sheet: Sheet, names: Sequence[str]) -> list[Floats]:
-    # Beside commas that separate, one in quotation marks may as well be a mark of thousands.
-    point = "." if sheet.mark == "," else sheet.decimal(names)
+def _numbers(sheet: Sheet, names: Sequence[str], decimal: str) -> list[Floats]:
+    point = sheet.decimal(names, decimal)
     return [sheet.numbers(name, point) for name in names]
+
+
+def _check_names(sheet: Sheet, names: Sequence[str]) -> None:
+    """Refuse actions without a name, and a name that two actions have."""
+    first: dict[str, int] = {}
+    for line, name in zip(sheet.lines, names, strict=True):
+        if not name:
+            raise ValueError(
+                f"{sheet.path}, line {line}: column {ACTION} is empty; name the action"
+            )
+        if name in first:
+            raise ValueError(
+                f"{sheet.path}, line {line}: each action needs a name of its own; twice: {name}, "
+                f"which line {first[name]} has in column {ACTION}, too; rename one"
+            )
+        first[name] = line
 
 
 def _actions(sheet: Sheet, names: Sequence[str]) -> list[int]:
@@ -202,9 +243,9 @@ def _actions(sheet: Sheet, names: Sequence[str]) -> list[int]:
     number = {name: place for place, name in enumerate(names)}
     for line, name in zip(sheet.lines, sheet.column(ACTION), strict=True):
         if name not in number:
-            hint = f"; {near}" if (near := did_you_mean(name, names)) else ""
+            near = did_you_mean(name, names) or "write the name as the table of actions does"
             raise ValueError(
                 f"{sheet.path}, line {line}: column {ACTION} holds {name!r}, which is none of the "
-                f"actions{hint}"
+                f"actions; {near}"
             )
     return [number[name] for name in sheet.column(ACTION)]

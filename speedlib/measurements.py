@@ -8,16 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from speedlib._sheet import (
-    DECIMALS,
-    SEPARATORS,
-    AnyPath,
-    Sheet,
-    counted,
-    name_of,
-    read_sheet,
-    was,
-)
+from speedlib._numerals import DECIMALS
+from speedlib._sheet import AnyPath, Sheet, composed, counted, no_such_file, read_sheet, was
+from speedlib._table_text import SEPARATORS, name_of
 from speedlib._tolerances import CONSTANT_TOLERANCE, NOISELESS_TOLERANCE
 from speedlib.checks import SMALLEST, Flags, Floats, check_choice
 
@@ -73,16 +66,19 @@ def read_measurements(
     Parameters
     ----------
     path : path
-        A CSV file in UTF-8 whose first line names the columns.
+        A CSV file whose first line names the columns, in UTF-8 or in UTF-16 with a byte-order mark.
     target : str
         Name of the column that is to be predicted.
     leave_out : sequence of str
         Columns that are no features.
     separator : {"auto", "comma", "semicolon", "tab"}
-        What stands between the entries.
+        What stands between the entries. ``"auto"`` takes what a first line ``sep=;`` names, else
+        looks at the names of the columns for semicolons, then tabs, then commas.
     decimal : {"auto", "point", "comma"}
-        What stands before the decimals. ``"auto"`` looks at the entries, and refuses a table that
-        has both.
+        What stands before the decimals. ``"auto"`` looks at the entries of all features and the
+        target: one that can be nothing else, as 1.5, decides for the whole table. It refuses a
+        table that has both marks, and one in which all that have a mark may be thousands, as 1.250
+        or 12,000.
     missing : {"refuse", "drop"}
         Whether a missing entry is an error, or its row is left out and counted in the notes.
     missing_values : sequence of str
@@ -98,23 +94,37 @@ def read_measurements(
     Raises
     ------
     ValueError
-        If the file cannot be read, a column is unknown, an entry is no number or too large or
-        small for squares, a column is constant, the target has no noise, or too few rows remain.
+        If the file cannot be read, a column is unknown, has no name (as the index that pandas
+        saves) or looks like a second target, an entry is no number or too large or small for
+        squares, a column is constant, the target has no noise, or too few rows remain.
         The text names file, column and line, and what to do.
     """
-    check_choice("separator", separator, ("auto", *SEPARATORS))
     check_choice("decimal", decimal, ("auto", *DECIMALS))
     check_choice("missing", missing, MISSING)
-    sheet = read_sheet(path, separator)
+    for argument, names in (("leave_out", leave_out), ("missing_values", missing_values)):
+        if isinstance(names, str):
+            raise ValueError(f"{argument}: must be a list, as [{names!r}]; got {names!r}")
+    (target,), leave_out = composed((target,)), composed(leave_out)
+    if target in leave_out:
+        raise ValueError(f"leave_out: holds {target!r}, which is the target; take it out")
+    try:
+        sheet = read_sheet(path, separator)
+    except FileNotFoundError:
+        raise no_such_file(path) from None
     if not sheet.rows:
-        raise ValueError(f"{path}: has no rows below the header")
-    sheet.require((target, *leave_out))
+        raise ValueError(f"{path}: has no rows below the header; write one for each sample")
+    sheet.require((target,), "target names the column that was measured")
+    sheet.require(leave_out, "it is named by leave_out; [] leaves nothing out")
+    sheet.refuse_strays((target,), leave_out, ", or name it in leave_out", any_case=False)
     features = [name for name in sheet.header if name not in {target, *leave_out}]
     if not features:
-        raise ValueError(f"{path}: no column is left as a feature beside {target}")
+        raise ValueError(
+            f"{path}: no column is left as a feature beside {target}; add one, or name fewer in "
+            "leave_out"
+        )
     used = (*features, target)
-    point = DECIMALS.get(decimal) or sheet.decimal(used, "; say which holds with decimal")
-    nothing = NOTHING | {value.strip().lower() for value in missing_values}
+    nothing = NOTHING | {value.lower() for value in composed(missing_values)}
+    point = sheet.decimal(used, decimal, nothing)
     hint = (
         "; if it is a column of text, name it in leave_out; if it stands for a missing value, name "
         "it in missing_values"
@@ -162,7 +172,8 @@ def _complete(
 def _check_target(path: Path, name: str, X: Floats, y: Floats) -> None:
     if np.ptp(y) <= CONSTANT_TOLERANCE * np.abs(y).max():
         raise ValueError(
-            f"{path}: column {name}, the target, is constant ({y[0]:g}): there is nothing to fit"
+            f"{path}: column {name}, the target, is constant ({y[0]:g}): there is nothing to fit; "
+            "name another target"
         )
     if len(X) <= X.shape[1] + 1:
         return
@@ -172,7 +183,8 @@ def _check_target(path: Path, name: str, X: Floats, y: Floats) -> None:
     if np.std(rest) <= NOISELESS_TOLERANCE * np.std(y):
         raise ValueError(
             f"{path}: column {name}, the target, is a constant plus multiples of the features, up "
-            "to rounding: it has no noise, and no design is better than another"
+            "to rounding: it has no noise, and no design is better than another; name a feature "
+            "that is a copy of the target in leave_out"
         )
 
 

@@ -1,0 +1,47 @@
+"""Numbers as tables write them: which mark stands before the decimals, and which may be thousands.
+
+A mark with exactly three digits after it and one to three before, as in 1.250 or 12,000, may
+separate thousands just as well. Unless another entry of the table settles it, as 1.5 does, nobody
+but its author can say.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["DECIMALS", "as_decimal", "as_thousands", "is_number", "with_point"]
+
+DECIMALS = {"point": ".", "comma": ","}
+
+# ASCII: other digits are numbers to Python, too, but hardly to those who wrote the table.
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+MARKED = {
+    mark: re.compile(rf"[+-]?\d*[{mark}]\d+(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+    for mark in DECIMALS.values()
+}
+#: No thousands begin with a zero: 0.125 is a number with decimals.
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
+
+
+def is_number(entry: str) -> bool:
+    """Return whether an entry is a number with a decimal point or without one."""
+    return NUMBER.fullmatch(entry) is not None
+
+
+def with_point(entry: str, mark: str) -> str:
+    """Write a number with a decimal point; beside a decimal comma, a point makes it none."""
+    return entry if mark == "." else entry.replace(".", "?").replace(",", ".")
+
+
+def as_decimal(entry: str, mark: str) -> bool:
+    """Return whether an entry is a number with this mark before its decimals, and nothing else."""
+    return (
+        mark in entry
+        and MARKED[mark].fullmatch(entry) is not None
+        and GROUPED.fullmatch(entry) is None
+    )
+
+
+def as_thousands(entry: str, mark: str) -> bool:
+    """Return whether the mark in an entry stands before decimals or after thousands: who knows."""
+    return mark in entry and GROUPED.fullmatch(entry) is not None
