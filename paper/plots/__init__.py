@@ -1,5 +1,6 @@
 """Plots of the book: strategies, ratios to the oracle, shares and calibration."""
 
+from paper.plots.allocation import plot_allocation
 from paper.plots.ratios import plot_ratios, ratio_table, ratios
 from paper.plots.strategies import (
     STRATEGIES,
@@ -15,6 +16,7 @@ __all__ = [
     "STRATEGIES",
     "darker",
     "label_ends",
+    "plot_allocation",
     "plot_calibration",
     "plot_curves",
     "plot_mse",

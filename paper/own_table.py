@@ -1,0 +1,52 @@
+"""What the pages on a user's own tables share: names that stay apart, and rows without features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+#: More lines than these are counted.
+FEW_LINES = 8
+
+
+def names_beside(names: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Return names of the model's numbers that no column of the table has.
+
+    Examples
+    --------
+    >>> names_beside(["line", "variance"], ["size", "variance"])
+    ['line', 'variance (model)']
+    """
+    used = set(taken)
+    found = []
+    for name in names:
+        while name in used:
+            name += " (model)"
+        used.add(name)
+        found.append(name)
+    return found
+
+
+def featureless_note(X: ArrayLike, lines: Sequence[int]) -> str:
+    """Say in Markdown which rows have no feature but zeros; nothing where there is none.
+
+    Parameters
+    ----------
+    X : array, shape (N, d)
+        Features as the model takes them, an intercept among them.
+    lines : sequence of int, length N
+        The line of the file in which each row stands.
+    """
+    rows = np.flatnonzero(~np.any(np.asarray(X), axis=1))
+    if not rows.size:
+        return ""
+    first = ", ".join(str(lines[row]) for row in rows[:FEW_LINES])
+    more = f" and {rows.size - FEW_LINES} more" if rows.size > FEW_LINES else ""
+    where = f"Line {first} of the file has" if rows.size == 1 else f"Lines {first}{more} have"
+    return (
+        f"**{where} no feature that is not zero.** The model then takes the mean to be 0 there, "
+        "without any noise. This is right for something that does nothing at all; for a control "
+        "group, or the value that columns of 0 and 1 leave out, choose `intercept = true`."
+    )

@@ -1,0 +1,86 @@
+"""Rounds by action: what a strategy asks for beside what the target policy would spend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from paper.plots.strategies import strategy_style
+
+#: Up to so many actions have two bars and a name each.
+FEW = 24
+#: More than these are not told apart in one figure; it shows those with the most rounds.
+MOST = 250
+#: Inches: a row of few actions, all rows of many, what stands around them, and a line of names.
+ROW, ROWS, AROUND, LETTERS = 0.55, 8.0, 1.4, 0.17
+#: Letters of a name.
+LONGEST = 32
+
+
+def plot_allocation(
+    names: Sequence[str], policy: ArrayLike, explored: ArrayLike, committed: ArrayLike
+) -> Figure:
+    """Draw bars of rounds for each action, few names and thin bars where actions are many.
+
+    Parameters
+    ----------
+    names : sequence of str, length A
+    policy : array, shape (A,)
+        Rounds that the target policy would spend.
+    explored, committed : array, shape (A,)
+        Rounds that SPEED asks for, exploring and after it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    policy, explored, committed = (
+        np.asarray(rounds, dtype=float) for rounds in (policy, explored, committed)
+    )
+    most = np.maximum(policy, explored + committed)
+    # Stable, and in the order of the table.
+    shown = np.sort(np.argsort(-most, kind="stable")[:MOST])
+    policy, explored, committed = policy[shown], explored[shown], committed[shown]
+    many = len(shown) > FEW
+    height = ROWS if many else ROW * len(shown)
+    fig, ax = plt.subplots(figsize=(6.2, height + AROUND))
+    blue, grey = (strategy_style(name)["color"] for name in ("SPEED", "On-policy"))
+    place = np.arange(len(shown))
+    apart = 0.0 if many else 0.2
+    thick = 0.8 if many else 0.38
+    if not many:
+        ax.barh(place - apart, policy, thick, color=grey, label="target policy")
+    ax.barh(place + apart, explored, thick, color=blue, label="SPEED, exploring")
+    ax.barh(
+        place + apart, committed, thick, explored, color=blue, alpha=0.5, label="SPEED, committed"
+    )
+    if many:
+        ax.plot(policy, place, "|", color=grey, markersize=5, label="target policy")
+    named = named_rows(most[shown], max(1, int(np.ceil(LETTERS / (height / len(shown))))))
+    ax.set_yticks(place[named], [_short(names[shown[row]]) for row in named])
+    ax.invert_yaxis()
+    if many:
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+    ax.grid(axis="y", visible=False)
+    left = f", for the {len(shown)} of {len(most)} actions with the most"
+    ax.set_title("rounds asked for" + left * (len(shown) < len(most)))
+    fig.legend(loc="outside lower center", ncols=3)
+    return fig
+
+
+def named_rows(rounds: NDArray[np.float64], apart: int) -> list[int]:
+    """Return which rows are named: those with the most rounds, this many rows apart or more."""
+    chosen: list[int] = []
+    for row in np.argsort(-rounds, kind="stable").tolist():
+        if all(abs(row - other) >= apart for other in chosen):
+            chosen.append(row)
+    return sorted(chosen)
+
+
+def _short(name: str) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
