@@ -44,7 +44,11 @@ def featureless_note(X: ArrayLike, lines: Sequence[int]) -> str:
         return ""
     first = ", ".join(str(lines[row]) for row in rows[:FEW_LINES])
     more = f" and {rows.size - FEW_LINES} more" if rows.size > FEW_LINES else ""
-    where = f"Line {first} of the file has" if rows.size == 1 else f"Lines {first}{more} have"
+    where = (
+        f"Line {first} of the file has"
+        if rows.size == 1
+        else f"Lines {first}{more} of the file have"
+    )
     return (
         f"**{where} no feature that is not zero.** The model then takes the mean to be 0 there, "
         "without any noise. This is right for something that does nothing at all; for a control "

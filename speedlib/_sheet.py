@@ -75,7 +75,7 @@ class Sheet:
                 be = "is" if len(self.header) == 1 else "are"
                 near = did_you_mean(name, self.header) or f"there {be} {', '.join(self.header)}"
                 other = _separator_hint(self.header, self.mark)
-                said = "; ".join(part for part in (near, other, cure) if part)
+                said = "; ".join(part for part in (near, other, cure) if part).replace("?;", "?")
                 raise ValueError(f"{self.path}: has no column {name!r}; {said}")
 
     def refuse_strays(
@@ -148,8 +148,8 @@ class Sheet:
                 line, name, entry = found
                 raise ValueError(
                     f"{self.path}, line {line}: column {name} holds {entry!r}, which may be "
-                    f"{entry.replace(mark, '')} or {entry.replace(mark, '.')}, and no entry of the "
-                    f"table tells which; choose decimal = {kind!r} if decimals follow the {kind}, "
+                    f"{entry.replace(mark, '')} or {float(entry.replace(mark, '.')):g}, and no "
+                    f"entry of the table tells which; choose decimal = {kind!r} if decimals follow the {kind}, "
                     "else write thousands without it"
                 )
         return "."

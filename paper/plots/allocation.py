@@ -15,8 +15,12 @@ from paper.plots.strategies import strategy_style
 FEW = 24
 #: More than these are not told apart in one figure; it shows those with the most rounds.
 MOST = 250
+#: Of many, so many have their names beside them.
+NAMED = 12
 #: Inches: a row of few actions, all rows of many, what stands around them, and a line of names.
-ROW, ROWS, AROUND, LETTERS = 0.55, 8.0, 1.4, 0.17
+ROW, ROWS, AROUND, LETTERS = 0.55, 6.5, 1.4, 0.2
+#: Distance of ticks, as a share of an axis of roots.
+APART = 0.15
 #: Letters of a name.
 LONGEST = 32
 
@@ -24,7 +28,11 @@ LONGEST = 32
 def plot_allocation(
     names: Sequence[str], policy: ArrayLike, explored: ArrayLike, committed: ArrayLike
 ) -> Figure:
-    """Draw bars of rounds for each action, few names and thin bars where actions are many.
+    """Draw bars of rounds for each action.
+
+    Where actions are many, bars are thin, the policy is a dot each, only those with the most rounds
+    are named, and lengths are the roots of rounds: a design has few actions, and what the policy
+    spends on each of hundreds would vanish beside them.
 
     Parameters
     ----------
@@ -59,8 +67,15 @@ def plot_allocation(
         place + apart, committed, thick, explored, color=blue, alpha=0.5, label="SPEED, committed"
     )
     if many:
-        ax.plot(policy, place, "|", color=grey, markersize=5, label="target policy")
-    named = named_rows(most[shown], max(1, int(np.ceil(LETTERS / (height / len(shown))))))
+        dots = {"color": grey, "markersize": 3.5, "linestyle": "none"}
+        ax.plot(policy, place, ".", label="target policy", **dots)
+        ax.set_xscale("function", functions=(_signed_root, _signed_square))
+        ax.set_xlim(0, 1.05 * max(1.0, most.max()))
+        ax.set_xticks(ticks := root_ticks(max(1.0, most.max())), [f"{tick:,}" for tick in ticks])
+        ax.set_xlabel("rounds, as their roots")
+    named = named_rows(most[shown], int(np.ceil(LETTERS / (height / len(shown)))))
+    if many:
+        named = sorted(sorted(named, key=lambda row: -most[shown[row]])[:NAMED])
     ax.set_yticks(place[named], [_short(names[shown[row]]) for row in named])
     ax.invert_yaxis()
     if many:
@@ -79,6 +94,27 @@ def named_rows(rounds: NDArray[np.float64], apart: int) -> list[int]:
         if all(abs(row - other) >= apart for other in chosen):
             chosen.append(row)
     return sorted(chosen)
+
+
+def root_ticks(most: float) -> list[int]:
+    """Return round numbers up to the most rounds whose roots lie well apart."""
+    ticks: list[int] = []
+    for power in range(int(np.log10(most)), -1, -1):
+        for tick in (5 * 10**power, 2 * 10**power, 10**power):
+            below = ticks[-1] if ticks else np.inf
+            if tick <= most and np.sqrt(below) - np.sqrt(tick) >= APART * np.sqrt(most):
+                ticks.append(tick)
+    return [0, *(tick for tick in reversed(ticks) if tick >= APART**2 * most)]
+
+
+def _signed_root(rounds: ArrayLike) -> NDArray[np.float64]:
+    rounds = np.asarray(rounds, dtype=float)
+    return np.asarray(np.sign(rounds) * np.sqrt(np.abs(rounds)))
+
+
+def _signed_square(roots: ArrayLike) -> NDArray[np.float64]:
+    roots = np.asarray(roots, dtype=float)
+    return np.asarray(np.sign(roots) * roots**2)
 
 
 def _short(name: str) -> str:

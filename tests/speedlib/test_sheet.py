@@ -467,6 +467,7 @@ DIALECTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(
     names=st.lists(NAMES, min_size=1, max_size=4, unique_by=taken),
     columns=st.lists(NAMES, min_size=1, max_size=3, unique_by=taken),
