@@ -149,8 +149,8 @@ class Sheet:
                 raise ValueError(
                     f"{self.path}, line {line}: column {name} holds {entry!r}, which may be "
                     f"{entry.replace(mark, '')} or {float(entry.replace(mark, '.')):g}, and no "
-                    f"entry of the table tells which; choose decimal = {kind!r} if decimals follow the {kind}, "
-                    "else write thousands without it"
+                    f"entry of the table tells which; choose decimal = {kind!r} if decimals follow "
+                    f"the {kind}, else write thousands without it"
                 )
         return "."
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from paper.plots.strategies import strategy_style
+from speedbook.figures import in_figure
 
 #: Up to so many actions have two bars and a name each.
 FEW = 24
@@ -21,8 +22,6 @@ NAMED = 12
 ROW, ROWS, AROUND, LETTERS = 0.55, 6.5, 1.4, 0.2
 #: Distance of ticks, as a share of an axis of roots.
 APART = 0.15
-#: Letters of a name.
-LONGEST = 32
 
 
 def plot_allocation(
@@ -76,7 +75,7 @@ def plot_allocation(
     named = named_rows(most[shown], int(np.ceil(LETTERS / (height / len(shown)))))
     if many:
         named = sorted(sorted(named, key=lambda row: -most[shown[row]])[:NAMED])
-    ax.set_yticks(place[named], [_short(names[shown[row]]) for row in named])
+    ax.set_yticks(place[named], [in_figure(names[shown[row]]) for row in named])
     ax.invert_yaxis()
     if many:
         ax.set_ylim(len(shown) - 0.5, -0.5)
@@ -115,8 +114,3 @@ def _signed_root(rounds: ArrayLike) -> NDArray[np.float64]:
 def _signed_square(roots: ArrayLike) -> NDArray[np.float64]:
     roots = np.asarray(roots, dtype=float)
     return np.asarray(np.sign(roots) * roots**2)
-
-
-def _short(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
