@@ -5,6 +5,9 @@ PY := .venv/bin/python
 READY := .venv/ready.stamp
 OLDEST := _build/oldest
 REMOVE := rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+# What `make lab` opens, and options for JupyterLab.
+NOTEBOOKS := notebooks
+LAB :=
 
 # A design or a simulation is many small products: one thread each, and processes side by side.
 export OMP_NUM_THREADS ?= 1
@@ -41,8 +44,11 @@ oldest: $(OLDEST)/ready.stamp  ## test the library with the oldest numpy, scipy 
 browser: $(READY)  ## open the built book in Chromium and look for faults (after make book)
 	@$(PY) -m pytest -m browser tests/browser
 
-lab: $(READY)  ## open the notebooks in JupyterLab
-	@$(PY) -m jupyterlab notebooks
+lab: $(READY)  ## open the notebooks in JupyterLab (or a folder of copies: make lab NOTEBOOKS=runs)
+	@if [ "$$(id -u)" = 0 ] && [ -z "$(findstring --allow-root,$(LAB))" ]; then \
+	  echo "make: JupyterLab does not run as root: who reaches its port could do all that root may. Start it as" \
+	    "another user or, in a container that nobody else reaches, with: make lab LAB=--allow-root" >&2; exit 1; fi
+	@$(PY) -m jupyterlab $(LAB) "$(NOTEBOOKS)"
 
 refresh: $(READY)  ## rewrite the committed notebooks and the ledger from fresh runs
 	@$(PY) -m speedbook build --refresh
@@ -64,13 +70,12 @@ mutants: $(READY)  ## put faults into speedlib on purpose and store which check 
 clean:  ## remove what was built (the environment in .venv stays)
 	@if test -f _build/lock && $(PY) -c "" 2>/dev/null; then $(PY) -m speedbook.run.lock $(REMOVE); else $(REMOVE); fi
 
-# The environment: made anew when the lock changes, the book's project installed again when its pyproject.toml does.
+# The environment: made anew when the lock changes, the book's project installed again when its pyproject.toml does. Each
+# stamp is a copy of its file: where that is the same, a newer date, as a copy or a container may have, makes nothing
+# anew and need not be written.
 .venv/lock.stamp: requirements.txt
-	@python=$$(sh tools/find-python "$(PYTHON)") && "$$python" -m venv --clear .venv
-	@echo "Installing the packages of requirements.txt into .venv: one to a few minutes, once."
-	@sh tools/install-lock $(PY) \
-	  || { echo "make: the packages could not be installed (pip says why above); is a package index reachable?" >&2; exit 1; }
-	@touch $@
+	@cmp -s $< $@ || sh tools/make-venv "$(PYTHON)"
+	@touch $@ 2>/dev/null || :
 
 # The lowest versions that pyproject.toml names, and the locked ones of what the tests need besides. There are no
 # files of pandas that old for Python 3.13.
@@ -83,5 +88,5 @@ $(OLDEST)/ready.stamp: pyproject.toml $(READY)
 	@touch $@
 
 $(READY): .venv/lock.stamp speedbook/pyproject.toml
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable ./speedbook
-	@touch $@
+	@cmp -s speedbook/pyproject.toml $@ || sh tools/install-book $(PY)
+	@touch $@ 2>/dev/null || :

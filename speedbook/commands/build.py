@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,10 @@ from speedbook.press.jupyter_book import PressError, press, stage
 from speedbook.press.pictures import pictures
 from speedbook.run.cache import Cache, Run, page_key, run_key, shared_key
 from speedbook.run.execution import Finished, Job, execute_all, kernel_environment
+from speedbook.run.failures import ENOUGH, Failures, cause
 from speedbook.run.lock import only_one
 from speedbook.run.provenance import build_facts
+from speedbook.text import counted
 
 Notebooks = dict[str, NotebookNode]
 
@@ -150,20 +153,27 @@ def _execute(
     }
     runs = {name: run for name, key in keys.items() if (run := cache.get(name, key))}
     cached = set(runs)
-    failures = {}
-    for end in _run_all(root, [name for name in sources if name not in cached], workers, reporter):
-        name = end.job.name
-        if failure := end.failure or _lint(root, end.job):
-            failures[name] = _keep_partial(build, end.job, failure)
-            reporter.fail(failures[name])
-        else:
-            runs[name] = Run(normalise(read_notebook(end.job.output)), end.seconds)
-            cache.put(name, keys[name], runs[name])
-            end.job.output.unlink()
-    _write_status(build, sources, runs, cached)
+    failures, known, repeated = list[str](), Failures(), ""
+    waiting = [name for name in sources if name not in cached]
+    with closing(_run_all(root, waiting, workers, reporter)) as ends:
+        for end in ends:
+            name = end.job.name
+            if failure := end.failure or _lint(root, end.job):
+                failures.append(name)
+                reporter.fail(_keep_partial(build, end.job, failure))
+                if known.enough(failure):
+                    repeated = cause(failure)
+                    break
+            else:
+                runs[name] = Run(normalise(read_notebook(end.job.output)), end.seconds)
+                cache.put(name, keys[name], runs[name])
+                end.job.output.unlink()
+    _write_status(build, sources, runs, cached, failures)
     if failures:
+        skipped = len(sources) - len(runs) - len(failures)
+        why = _why_it_stopped(repeated, skipped) if skipped else ""
         count = f"{len(failures)} of {len(sources)} notebooks failed"
-        raise ValueError(f"{count}: {', '.join(failures)}")
+        raise ValueError(f"{count}: {', '.join(failures)}{why}")
     executed = {name: with_outputs(sources[name], runs[name].notebook) for name in sources}
     mirror({name: serialise(notebook) for name, notebook in executed.items()}, build / "executed")
     reporter.say(
@@ -173,15 +183,27 @@ def _execute(
     return {name: Run(notebook, runs[name].seconds) for name, notebook in executed.items()}
 
 
-def _run_all(root: Path, names: list[str], workers: int, reporter: Reporter) -> Iterator[Finished]:
+def _why_it_stopped(repeated: str, skipped: int) -> str:
+    return (
+        f"\nstopped after the same failure in {ENOUGH} notebooks: {repeated}\n"
+        f"    {counted(skipped, 'notebook')} not run. Look at what notebooks share: the library, "
+        "the packages in .venv,\n    variables and settings of this computer, its memory and disk; "
+        "then build again."
+    )
+
+
+def _run_all(root: Path, names: list[str], workers: int, reporter: Reporter) -> Generator[Finished]:
     if not names:
         return
     running = root / "_build" / "running"
     jobs = [Job(name, root / name, running / name) for name in names]
     environment = kernel_environment(root, root / "_build" / "figures")
     try:
-        with reporter.bar("Executing notebooks", len(jobs)) as advance:
-            for end in execute_all(jobs, workers, environment):
+        with (
+            reporter.bar("Executing notebooks", len(jobs)) as advance,
+            closing(execute_all(jobs, workers, environment)) as ends,
+        ):
+            for end in ends:
                 advance(f"{end.job.name}: {end.seconds:.1f} s")
                 yield end
     finally:
@@ -203,11 +225,22 @@ def _keep_partial(build: Path, job: Job, failure: str) -> str:
     return text
 
 
-def _write_status(build: Path, names: Notebooks, runs: dict[str, Run], cached: set[str]) -> None:
+def _write_status(
+    build: Path,
+    names: Notebooks,
+    runs: dict[str, Run],
+    cached: set[str],
+    failures: Collection[str],
+) -> None:
+    def state(name: str) -> str:
+        if name in runs:
+            return "cached" if name in cached else "executed"
+        return "failed" if name in failures else "not run"
+
     status = [
         {
             "notebook": name,
-            "state": "failed" if name not in runs else "cached" if name in cached else "executed",
+            "state": state(name),
             "seconds": runs[name].seconds if name in runs else None,
         }
         for name in names

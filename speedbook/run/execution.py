@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -19,8 +19,9 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from speedbook.notebook.files import KERNEL, cell_name, read_notebook
+from speedbook.notebook.files import KERNEL, cell_name, code_cells, read_notebook
 from speedbook.paths import FULL, file_fault
+from speedbook.run.kernels import own_settings, put_into
 from speedbook.run.loopback import require_loopback
 
 #: Seconds that one cell may take, here and wherever else notebooks are run (nbval, Jupyter Book).
@@ -71,7 +72,7 @@ def execute_all(
     workers: int,
     environment: dict[str, str],
     tick: Callable[[], None] | None = None,
-) -> Iterator[Finished]:
+) -> Generator[Finished, None, None]:
     """Run notebooks, a few at a time, and yield each as it ends.
 
     The variables are for the kernels, besides those of this process; `tick` is called every so
@@ -132,7 +133,7 @@ def _completed(
 
 def _prepare_worker(environment: dict[str, str]) -> None:
     """Leave interrupts to the parent, and die with it."""
-    os.environ.update(environment)
+    put_into(os.environ, environment)
     # A handler instead of SIG_IGN, which the kernels would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -142,6 +143,7 @@ def _prepare_worker(environment: dict[str, str]) -> None:
     for logger in map(logging.getLogger, ("papermill", "asyncio")):
         logger.addHandler(logging.NullHandler())
         logger.propagate = False
+    _find_fonts()
     import papermill  # noqa: F401 (slow: once a worker, and not on a notebook's clock)
 
     parent = multiprocessing.parent_process()
@@ -152,6 +154,15 @@ def _prepare_worker(environment: dict[str, str]) -> None:
             os._exit(1)
 
     threading.Thread(target=die_with_parent, daemon=True).start()
+
+
+def _find_fonts() -> None:
+    """Let matplotlib look for fonts once, and not in a notebook, where it complains of the time."""
+    folder = os.environ.get("MPLCONFIGDIR")
+    if folder and not any(Path(folder).glob("fontlist-*.json")):
+        # Without matplotlib there is nothing to do, and a notebook that needs it says so.
+        with suppress(ImportError):
+            import matplotlib.font_manager  # noqa: F401
 
 
 def execute(job: Job) -> Finished:
@@ -219,6 +230,16 @@ def _last_begun_cell(output: Path) -> str | None:
     return cell_name(notebook, begun[-1]) if begun else None
 
 
+def _last_words(output: Path) -> str:
+    """Return what the notebook wrote to stderr last: an unknown magic is told of there alone."""
+    try:
+        cells = code_cells(read_notebook(output))
+    except (OSError, ValueError):
+        return ""
+    outputs = [each for cell in cells for each in cell.get("outputs", [])]
+    return "".join(each.text for each in outputs[-1:] if each.get("name") == "stderr")
+
+
 def _may_start_next_time(error: Exception) -> bool:
     from jupyter_client.kernelspec import NoSuchKernel
 
@@ -234,7 +255,7 @@ def _describe(error: Exception, cell: str | None, timeout: int, output: Path) ->
     if cell is None:
         return f"the kernel {KERNEL} did not start: {error}"
     if isinstance(error, PapermillExecutionError):
-        text = "\n".join(error.traceback) or f"{error.ename}: {error.evalue}"
+        text = "\n".join(error.traceback) or _last_words(output) or f"{error.ename}: {error.evalue}"
         lines = ANSI.sub("", text).strip().splitlines()[-ERROR_LINES:]
         return f"{cell}\n" + "\n".join(f"    {line}" for line in lines)
     if isinstance(error, CellTimeoutError):
@@ -250,12 +271,14 @@ def kernel_environment(root: Path, figures: Path) -> dict[str, str]:
     """Return what kernels need to know: where our packages are, and where vector figures go.
 
     The packages come from the book's own folder, whose sources the cache looks at, whatever else is
-    installed.
+    installed. Settings are ours and not the user's: an empty text stands for no variable.
     """
+    # Small products on many threads, in kernels side by side, would wait for one another.
+    threads = {name: os.environ.get(name, "1") for name in THREADS}
     paths = [str(root), str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
     return {
-        # Small products on many threads, in kernels side by side, would wait for one another.
-        **{name: os.environ.get(name, "1") for name in THREADS},
+        **own_settings(root),
+        **threads,
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(path for path in paths if path)),
         "SPEEDBOOK_FIGURES_DIR": str(figures),
         # The debugger's advice to the terminal of whoever starts a kernel.

@@ -1,0 +1,129 @@
+"""What kernels find around them: settings of our own in the place of the user's.
+
+Matplotlib, IPython and Jupyter read settings from the home folder, from the working directory and
+from variables, and write caches and logs there. A result may depend on none of it, and the home
+folder may be absent or read-only. So each has a folder below ``_build``, which is kept: fonts are
+looked for once. Where nothing can be written there, a temporary folder serves.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, MutableMapping
+from importlib.metadata import version
+from pathlib import Path
+
+from speedbook.paths import write_if_changed
+
+#: Variables that change how Python, matplotlib, IPython and Jupyter behave begin like this.
+SETTINGS = ("PYTHON", "MPL", "MATPLOTLIB", "IPYTHON", "IPYKERNEL", "JUPYTER", "JPY_")
+#: Others: the width and the colours of a terminal, and switches of numpy, scipy and pandas.
+SWITCHES = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "SCIPY_ARRAY_API", "PANDAS_", "NUMPY_")
+#: Of these, what says where a Python is and where it may write, and how it reads names of files.
+KEPT = frozenset(
+    "PYTHONPATH PYTHONHOME PYTHONPLATLIBDIR PYTHONEXECUTABLE PYTHONPYCACHEPREFIX "
+    "PYTHONDONTWRITEBYTECODE PYTHONUTF8 PYTHONCOERCECLOCALE".split()
+)
+#: What IPython reads at the start of a kernel.
+CONFIG = '''\
+"""Settings of the kernels that speedbook starts; written anew by it."""
+
+import os
+
+c = get_config()  # noqa: F821
+# Nobody looks at it, and kernels side by side would wait for one another's database.
+c.HistoryManager.enabled = False
+
+# Before all others matplotlib takes a file of settings in the working directory, where there is
+# one: then it is loaded elsewhere.
+if os.path.exists("matplotlibrc"):
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+    here = os.getcwd()
+    os.chdir(os.path.dirname(__file__))
+    try:
+        import matplotlib  # noqa: F401
+    finally:
+        os.chdir(here)
+'''
+
+
+def own_settings(root: Path) -> dict[str, str]:
+    """Return the variables that give kernels settings of their own.
+
+    Parameters
+    ----------
+    root : Path
+        The top folder of the book.
+
+    Returns
+    -------
+    dict of str to str
+        For `put_into`: an empty text stands for a variable that is not to be set.
+
+    Raises
+    ------
+    OSError
+        If neither ``_build`` nor a temporary folder can be written.
+    """
+    own = {
+        "MPLCONFIGDIR": f"matplotlib-{version('matplotlib')}",
+        "IPYTHONDIR": "ipython",
+        "JUPYTER_CONFIG_DIR": "jupyter/config",
+        "JUPYTER_DATA_DIR": "jupyter/data",
+        "JUPYTER_RUNTIME_DIR": "jupyter/runtime",
+    }
+    profile = f"{own['IPYTHONDIR']}/profile_default"
+    folder = _writable(root, [*own.values(), profile])
+    write_if_changed(folder / profile / "ipython_kernel_config.py", CONFIG)
+    # Without a home folder `Path.home` would raise, and others take "~" for a folder's name.
+    homeless = os.path.expanduser("~") == "~"
+    return {
+        **{name: "" for name in os.environ if name.startswith(SETTINGS + SWITCHES)},
+        **{name: os.environ[name] for name in KEPT & os.environ.keys()},
+        **{name: str(folder / below) for name, below in own.items()},
+        # The kernel of this Python, whatever other of the same name the user has.
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "JUPYTER_PLATFORM_DIRS": "1",
+        "PYTHONNOUSERSITE": "1",
+        **({"HOME": str(folder)} if homeless else {}),
+    }
+
+
+def put_into(variables: MutableMapping[str, str], settings: Mapping[str, str]) -> None:
+    """Set variables, and remove those with an empty text."""
+    for name, text in settings.items():
+        if text:
+            variables[name] = text
+        else:
+            variables.pop(name, None)
+
+
+def _writable(root: Path, below: list[str]) -> Path:
+    """Return a folder in which all these can be written."""
+    folder = root.resolve() / "_build" / "kernels"
+    try:
+        if _made(folder, below):
+            return folder
+    except OSError:
+        pass
+    folder = _temporary()
+    _made(folder, below)
+    return folder
+
+
+def _made(folder: Path, below: list[str]) -> bool:
+    """Make folders, and say whether they can be written: somebody else may have made them."""
+    for name in below:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    return all(os.access(folder / name, os.W_OK | os.X_OK) for name in below)
+
+
+@functools.cache
+def _temporary() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="speedbook-kernels-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
