@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -20,14 +22,36 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give a cell as much time under nbval as in the book."""
+    """Give a cell as much time under nbval as in the book, and kernels settings of their own."""
     if config.pluginmanager.hasplugin("nbval"):  # the library's own tests go without
         from speedbook.run.execution import CELL_TIMEOUT
+        from speedbook.run.kernels import own_settings, put_into
 
         config.option.nbval_cell_timeout = CELL_TIMEOUT
+        if config.option.nbval or config.option.nbval_lax:
+            put_into(os.environ, own_settings(Path(__file__).parent))
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
     """Compare all that a notebook puts out but stderr, which is the machine's and not ours."""
     if isinstance(collector, pytest.File) and collector.path.suffix == ".ipynb":
         collector.skip_compare += ("stderr",)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say of each notebook whose outputs differ what may have happened, and what to do."""
+    failed = [report.nodeid for report in terminalreporter.getreports("failed")]
+    names = sorted({name for name, _, _ in (node.partition("::") for node in failed)})
+    notebooks = [name for name in names if name.endswith(".ipynb")]
+    if not notebooks:
+        return
+    from speedbook.notebook.contract import file_problem
+
+    terminalreporter.section("notebooks that differ from their committed outputs")
+    for name in notebooks:
+        text = (terminalreporter.config.rootpath / name).read_text(encoding="utf-8")
+        terminalreporter.line(
+            file_problem(name, text)
+            or f"{name}: a fresh run gives other outputs. If code changed on purpose, `make refresh` "
+            "renews them."
+        )

@@ -12,12 +12,13 @@ from speedbook.claims.registry import load_registry
 from speedbook.claims.relations import Relations
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.contract import (
+    file_problem,
     output_problems,
     seed_problems,
     source_problems,
     usage_problems,
 )
-from speedbook.notebook.files import code_cells, read_notebook, serialise
+from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.notebook.prose import loose_numbers, prose_problems
 from speedbook.press.front_matter import page_problems
 from speedbook.press.pictures import FOLDER, pictures
@@ -52,7 +53,8 @@ def test_a_notebook_makes_a_page(name):
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_is_normalised(name):
-    assert (ROOT / name).read_text(encoding="utf-8") == serialise(read_notebook(ROOT / name))
+    if problem := file_problem(name, (ROOT / name).read_text(encoding="utf-8")):
+        pytest.fail(problem, pytrace=False)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

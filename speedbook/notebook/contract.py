@@ -18,6 +18,8 @@ from speedbook.notebook.files import (
     code_cells,
     normalise,
     png_bytes,
+    serialise,
+    to_notebook,
 )
 from speedbook.notebook.parameters import notebook_parameters, parameters_cells, read_parameters
 
@@ -40,6 +42,7 @@ def source_problems(notebook: NotebookNode) -> list[str]:
     """Say what is wrong with a notebook before it is run, a sentence each."""
     without_id = [cell for cell in notebook.cells if not cell.get("id")]
     problems = [f"{cell_name(notebook, cell)} has no id" for cell in without_id]
+    problems += _repeated_ids(notebook)
     kernel = notebook.metadata.get("kernelspec", {}).get("name")
     language = notebook.metadata.get("language_info", {}).get("name")
     if (kernel, language) != (KERNEL, "python"):
@@ -63,6 +66,41 @@ def source_problems(notebook: NotebookNode) -> list[str]:
         except nbformat.ValidationError as error:
             problems.append(f"is not a valid notebook: {error.message}")
     return problems
+
+
+def _repeated_ids(notebook: NotebookNode) -> list[str]:
+    first: dict[str, NotebookNode] = {}
+    return [
+        f"{cell_name(notebook, cell)} has the id of {cell_name(notebook, other)}, {cell.id!r}, as "
+        "copying or merging may leave it: give it another in the file, of letters and digits"
+        for cell in notebook.cells
+        if cell.get("id") and (other := first.setdefault(cell.id, cell)) is not cell
+    ]
+
+
+def file_problem(name: str, text: str) -> str:
+    """Say how the file of a committed notebook came to be otherwise than a refresh writes it.
+
+    Parameters
+    ----------
+    name : str
+        The path of the notebook, for the message.
+    text : str
+        The content of the file, a notebook of format 4.
+
+    Returns
+    -------
+    str
+        Why, and what to do; empty for a file as it should be.
+    """
+    if text == serialise(to_notebook(json.loads(text))):
+        return ""
+    return (
+        f"{name}: an editor saved it, as its file is not the one that `make refresh` writes (time "
+        f"stamps, metadata or spacing differ). If you only tried something, `git checkout {name}` "
+        "brings the committed one back; if you changed the page, run `make refresh`. README says "
+        "how to work on a copy."
+    )
 
 
 def usage_problems(notebook: NotebookNode) -> list[str]:

@@ -20,7 +20,10 @@ pytestmark = pytest.mark.slow
 def run(tmp_path, tiny_notebook, monkeypatch):
     """Run a tiny notebook with real kernels, in this process."""
     for name, value in kernel_environment(ROOT, tmp_path / "figures").items():
-        monkeypatch.setenv(name, value)
+        if value:
+            monkeypatch.setenv(name, value)
+        else:
+            monkeypatch.delenv(name, raising=False)
 
     def runner(*cells: str, timeout: int = 60) -> Finished:
         source, output = tmp_path / "with {braces}" / "n.ipynb", tmp_path / "out {0}" / "n.ipynb"
@@ -52,6 +55,13 @@ def test_a_raising_cell_is_named_with_the_last_lines_of_the_error(run):
     assert len(end.failure.splitlines()) <= 9
     partial = read_notebook(end.job.output)
     assert code_cells(partial)[-1].execution_count is None
+
+
+def test_an_unknown_magic_is_named(run):
+    """IPython tells of it on stderr alone."""
+    end = run("%no_such_magic 3", "print('later')")
+    assert end.failure.startswith("cell 3 (%no_such_magic 3)\n")
+    assert "`%no_such_magic` not found" in end.failure
 
 
 def test_a_cell_that_hangs_is_stopped_and_named(run):

@@ -312,6 +312,8 @@ def breach(notebook, kind):
         del notebook.metadata["language_info"]
     elif kind == "no id":
         cell.id = ""
+    elif kind == "id twice":
+        cell.id = parameters.id
     elif kind == "empty":
         cell.source = "  "
     elif kind == "none":
@@ -335,6 +337,7 @@ def breach(notebook, kind):
         ("other kernel", "got ir, python"),
         ("no language", "got python3, None"),
         ("no id", "cell 3 (y = x) has no id"),
+        ("id twice", "cell 3 (y = x) has the id of cell 2 (x: int = 3  # a number"),
         ("empty", "cell 3 is empty"),
         ("none", "exactly one code cell must be tagged `parameters`; got 0"),
         ("two", "exactly one code cell must be tagged `parameters`; got 2"),
