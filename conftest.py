@@ -48,10 +48,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     from speedbook.notebook.contract import file_problem
 
     terminalreporter.section("notebooks that differ from their committed outputs")
+    renew = "a fresh run gives other outputs; if that is meant, `make refresh` renews them"
     for name in notebooks:
         text = (terminalreporter.config.rootpath / name).read_text(encoding="utf-8")
-        terminalreporter.line(
-            file_problem(name, text)
-            or f"{name}: a fresh run gives other outputs. If code changed on purpose, `make refresh` "
-            "renews them."
-        )
+        terminalreporter.line(file_problem(name, text) or f"{name}: {renew}")

@@ -186,7 +186,7 @@ def _execute(
 def _why_it_stopped(repeated: str, skipped: int) -> str:
     return (
         f"\nstopped after the same failure in {ENOUGH} notebooks: {repeated}\n"
-        f"    {counted(skipped, 'notebook')} not run. Look at what notebooks share: the library, "
+        f"    Not run: {counted(skipped, 'notebook')}. Look at what notebooks share: the library, "
         "the packages in .venv,\n    variables and settings of this computer, its memory and disk; "
         "then build again."
     )

@@ -17,14 +17,14 @@ MARK = re.compile(r"-+> \d+ (.*)")
 
 
 def cause(failure: str) -> str:
-    """Return what a failure would have in common with the same one in another notebook.
+    r"""Return what a failure would have in common with the same one in another notebook.
 
     That is the last line of a traceback, type and message, with the line that raised where there is
     no message; otherwise what is said of the cell.
 
     Examples
     --------
-    >>> cause("cell 3 (f(x))\\n    ----> 1 f(x)\\n    ValueError: no good")
+    >>> cause("cell 3 (f(x))\n    ----> 1 f(x)\n    ValueError: no good")
     'ValueError: no good'
     >>> cause("cell 3 (f(x)) wrote to stderr: UserWarning: no font")
     'wrote to stderr: UserWarning: no font'

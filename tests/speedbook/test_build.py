@@ -34,6 +34,7 @@ class Kernels:
         self.ran: list[str] = []
         self.text = "4\n"
         self.picture: tuple[bytes, str] | None = None
+        self.failures: dict[str, str] = {}
 
     def __call__(self, jobs, workers, environment):
         for job in jobs:
@@ -43,7 +44,7 @@ class Kernels:
                 cell.execution_count = count
             code_cells(notebook)[1].outputs = [self.output(job.name)]
             write_notebook(job.output, notebook)
-            yield Finished(job, 1.0)
+            yield Finished(job, 1.0, self.failures.get(job.name, ""))
 
     def output(self, name):
         if name == PROP:
@@ -280,6 +281,67 @@ def test_outputs_that_break_the_contract_fail_the_build(tiny_book, kernels):
     assert f"{FIG}: cell 3 (print(x + 1)) names a local path: /home/me" in said
     assert "as far as it came: _build/failed/notebooks/figures/fig.ipynb" in said
     assert states(tiny_book)[FIG] == ("failed", None)
+
+
+def five_figures(book, tiny_notebook):
+    """Give a book five pages with figures, and return their names."""
+    pages = [f"notebooks/figures/fig{number}" for number in range(5)]
+    for page in pages:
+        book.notebook(f"{page}.ipynb", tiny_notebook("print(x + 1)"))
+    book.toc(*pages, "notebooks/claims/prop-1", "book/ledger")
+    return [f"{page}.ipynb" for page in pages]
+
+
+TRACEBACK = """cell {0} (plot({0}))
+    File ~/speedlib/designs.py:{0}, in design(x)
+    ----> {0} raise ValueError
+    ValueError: no solver named 'a{0}'"""
+
+
+@pytest.mark.parametrize(
+    ("failure", "cause"),
+    [
+        (TRACEBACK, "ValueError: no solver named 'a2'"),
+        ("cell {} (plot(x)) wrote to stderr: no font {}", "wrote to stderr: no font 2"),
+        ("the kernel python3 did not start: no port {}", "the kernel python3 did not start: no"),
+        (
+            "cell {0} (f(x))\n    ----> {0} assert ok\n    AssertionError:",
+            "AssertionError at assert",
+        ),
+        ("cell {} (f(x)) took longer than 300 s", "took longer than 300 s"),
+    ],
+)
+def test_the_same_failure_in_three_notebooks_ends_the_build(
+    tiny_book, tiny_notebook, kernels, failure, cause
+):
+    names = five_figures(tiny_book, tiny_notebook)
+    kernels.failures = {n: failure.format(i, i) for i, n in enumerate([*names[:1], *names[2:]])}
+    said = build(code=3)
+    assert kernels.ran == names[:4]
+    assert f"speedbook: stopped after the same failure in 3 notebooks: {cause}" in said
+    assert "Not run: 2 notebooks." in said
+    found = states(tiny_book)
+    assert [found[name][0] for name in names] == ["failed", "executed", *["failed"] * 2, "not run"]
+    kernels.failures, kernels.ran = {}, []
+    assert "5 executed, 1 unchanged" in build()
+
+
+def test_unlike_failures_end_no_build(tiny_book, tiny_notebook, kernels):
+    names = five_figures(tiny_book, tiny_notebook)
+    errors = ["ValueError: a", "KeyError: 'a'", "ValueError: b", "TypeError: a", "ValueError: a"]
+    kernels.failures = {
+        name: f"cell 3 (f(x))\n    ----> 1 f(x)\n    {error}"
+        for name, error in zip(names, errors, strict=True)
+    }
+    said = build(code=3)
+    assert kernels.ran == [*names, PROP]
+    assert "5 of 6 notebooks failed" in said and "stopped" not in said
+
+
+def test_nothing_is_said_of_an_end_that_was_no_early_one(tiny_book, tiny_notebook, kernels):
+    names = five_figures(tiny_book, tiny_notebook)
+    kernels.failures = {name: "the kernel died" for name in [*names[3:], PROP]}
+    assert "stopped" not in build(code=3)
 
 
 def test_an_unwritable_folder_is_named(tiny_book, kernels):

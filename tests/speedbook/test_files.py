@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from speedbook.notebook.contract import output_problems, source_problems
+from speedbook.notebook.contract import file_problem, output_problems, source_problems
 from speedbook.notebook.files import (
     cell_name,
     evidence,
@@ -350,6 +350,17 @@ def test_source_lint(tiny_notebook, kind, fault):
     problems = source_problems(breach(tiny_notebook("y = x"), kind))
     assert len(problems) == 1
     assert fault in problems[0]
+
+
+def test_a_notebook_that_an_editor_saved_is_named_with_what_to_do(executed):
+    name, clean = "notebooks/n.ipynb", serialise(executed)
+    assert file_problem(name, clean) == ""
+    executed = normalise(executed)
+    executed.cells[1].metadata["execution"] = {"iopub.execute_input": "2024-01-01"}
+    for saved in (str(nbformat.writes(executed)), clean.replace('": "', '":"')):
+        problem = file_problem(name, saved)
+        assert problem.startswith(f"{name}: an editor saved it")
+        assert f"`git checkout {name}`" in problem and "`make refresh`" in problem
 
 
 def stream(name, text):

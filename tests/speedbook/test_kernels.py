@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_output
 
 from speedbook.notebook.files import code_cells, read_notebook, write_notebook
 from speedbook.run import kernels
@@ -38,7 +39,8 @@ SETTINGS = {
 def users_settings(home: Path) -> dict[str, str]:
     """Put settings into a home folder; return the variables that name more of them."""
     files = {
-        ".ipython/profile_default/startup/00.py": "import pandas\npandas.options.display.precision=2",
+        ".ipython/profile_default/startup/00.py": "import pandas\n"
+        "pandas.options.display.precision = 2",
         ".config/matplotlib/matplotlibrc": "text.usetex: True",
         "other/matplotlibrc": "lines.linewidth: 7",
         "start.py": "started = True",
@@ -117,7 +119,37 @@ def test_a_home_that_cannot_be_written_is_not_told_in_a_notebook(
     assert (output.name, output.text) == ("stdout", "3\n")
 
 
-#: Runs a program as somebody whom no list of users knows, who may read everything and write nothing.
+@pytest.mark.slow
+def test_notebooks_are_compared_without_the_users_settings_and_saved_ones_are_named(
+    tmp_path, tiny_notebook
+):
+    book, home = tmp_path / "book", tmp_path / "home"
+    for name, source in (("good", "'pandas' in globals()"), ("saved", "x")):
+        notebook = tiny_notebook(source)
+        for count, cell in enumerate(code_cells(notebook), start=1):
+            cell.execution_count = count
+        code_cells(notebook)[1].outputs = [
+            new_output("execute_result", {"text/plain": "False"}, execution_count=2)
+        ]
+        write_notebook(book / f"{name}.ipynb", notebook)
+    saved = book / "saved.ipynb"
+    saved.write_text(saved.read_text().replace('": "', '":"'))
+    shutil.copy(ROOT / "conftest.py", book)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--nbval", "-p", "no:cacheprovider"],
+        cwd=book,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | users_settings(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert "1 failed, 3 passed" in said, said
+    assert "\nsaved.ipynb: an editor saved it" in said
+    assert "\ngood.ipynb" not in said.rpartition("notebooks that differ")[2]
+
+
+#: Runs a program as somebody whom no list of users knows: reads everything, and writes nothing.
 NOBODY = (
     *("setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"),
     *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
