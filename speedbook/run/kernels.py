@@ -4,6 +4,10 @@ Matplotlib, IPython and Jupyter read settings from the home folder, from the wor
 from variables, and write caches and logs there. A result may depend on none of it, and the home
 folder may be absent or read-only. So each has a folder below ``_build``, which is kept: fonts are
 looked for once. Where nothing can be written there, a temporary folder serves.
+
+Numerical libraries choose their code by the processor too, and the last bits differ with it: enough
+to change which of several optimal designs is found, or the last digit shown. Kernels therefore do
+on every x86 processor what most of them can do.
 """
 
 from __future__ import annotations
@@ -17,17 +21,21 @@ from collections.abc import Mapping, MutableMapping
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
+
 from speedbook.paths import write_if_changed
 
 #: Variables that change how Python, matplotlib, IPython and Jupyter behave begin like this.
 SETTINGS = ("PYTHON", "MPL", "MATPLOTLIB", "IPYTHON", "IPYKERNEL", "JUPYTER", "JPY_")
 #: Others: the width and the colours of a terminal, and switches of numpy, scipy and pandas.
-SWITCHES = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "SCIPY_ARRAY_API", "PANDAS_", "NUMPY_")
+SWITCHES = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "SCIPY_ARRAY_API", "PANDAS_", "NUMPY_", "NPY_")
 #: Of these, what says where a Python is and where it may write, and how it reads names of files.
 KEPT = frozenset(
     "PYTHONPATH PYTHONHOME PYTHONPLATLIBDIR PYTHONEXECUTABLE PYTHONPYCACHEPREFIX "
     "PYTHONDONTWRITEBYTECODE PYTHONUTF8 PYTHONCOERCECLOCALE".split()
 )
+#: The level of x86 processors that has AVX2, by numpy's name. OpenBLAS calls it Haswell.
+AVX2 = "X86_V3"
 #: What IPython reads at the start of a kernel.
 CONFIG = '''\
 """Settings of the kernels that speedbook starts; written anew by it."""
@@ -89,6 +97,7 @@ def own_settings(root: Path) -> dict[str, str]:
         "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PLATFORM_DIRS": "1",
         "PYTHONNOUSERSITE": "1",
+        **_processor(),
         **({"HOME": str(folder)} if homeless else {}),
     }
 
@@ -100,6 +109,16 @@ def put_into(variables: MutableMapping[str, str], settings: Mapping[str, str]) -
             variables[name] = text
         else:
             variables.pop(name, None)
+
+
+def _processor() -> dict[str, str]:
+    """Return what keeps numpy and OpenBLAS to AVX2, where the processor has it."""
+    extensions = np.show_config(mode="dicts")["SIMD Extensions"]
+    found = extensions.get("found", [])
+    if AVX2 not in found:
+        return {}
+    beyond = [name for name in (*found, *extensions.get("not found", [])) if name != AVX2]
+    return {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": " ".join(beyond)}
 
 
 def _writable(root: Path, below: list[str]) -> Path:
