@@ -24,6 +24,10 @@ _HOMES = {
 }
 
 
+# In a kernel of a rerun; `speedbook.frames` is light.
+import_module("speedbook.frames").keep_numbers()
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)

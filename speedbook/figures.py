@@ -35,6 +35,7 @@ from matplotlib.textpath import text_to_path
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
+from speedbook.plotted import plotted_csv
 from speedbook.text import visible
 
 #: Letters; axes, titles and lines of reference; the grid.
@@ -197,7 +198,11 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     on a dense screen, the alt text, and a digest of the plotted numbers: two runs drew the same
     figure when the digests agree, whatever the fonts did to the pixels. If the environment
     variable ``SPEEDBOOK_FIGURES_DIR`` is set, an SVG is written there too, or what
-    ``SPEEDBOOK_FIGURES_FORMATS`` names of ``svg``, ``pdf`` and ``png``, separated by spaces.
+    ``SPEEDBOOK_FIGURES_FORMATS`` names of ``svg``, ``pdf``, ``png`` and ``csv``, separated by
+    spaces; the CSV holds the plotted numbers, as `speedbook.plotted.plotted_csv` writes them.
+
+    A picture that is too heavy to be committed is shown all the same, with a note; where notebooks
+    are to be committed, the build refuses it.
 
     Parameters
     ----------
@@ -213,8 +218,7 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     Raises
     ------
     ValueError
-        If the name is not a plain one, the alt text is blank, the PNG is heavier than 150 kB, or
-        another form of file is asked for.
+        If the name is not a plain one, the alt text is blank, or another form of file is asked for.
     """
     from IPython.display import display
 
@@ -224,9 +228,12 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
         raise ValueError(f"alt: say what figure {name!r} shows; got blank text")
     png = _png(fig)
     if len(png) > MAX_PNG_BYTES:
-        raise ValueError(f"fig: {name!r} takes {len(png)} bytes as PNG; draw fewer or rasterise")
+        print(
+            f"Note: figure {name} takes {len(png) / 1000:,.0f} kB as PNG. It is shown whole; a "
+            f"notebook of the book may hold {MAX_PNG_BYTES / 1000:.0f} kB of each."
+        )
     if folder := os.environ.get("SPEEDBOOK_FIGURES_DIR"):
-        _write_files(fig, Path(folder) / name, png)
+        _write_files(fig, Path(folder) / name, png, data)
     digest = data_digest(plotted_data(fig) if data is None else data)
     boxes = missing_letters(fig)
     plt.close(fig)
@@ -242,14 +249,16 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
         print(f"Boxes in the figure stand for letters that its font lacks: {boxes}")
 
 
-def _write_files(fig: Figure, path: Path, png: bytes) -> None:
+def _write_files(fig: Figure, path: Path, png: bytes, data: Mapping[str, ArrayLike] | None) -> None:
     forms = os.environ.get("SPEEDBOOK_FIGURES_FORMATS", "svg").split()
-    if unknown := set(forms) - {"png", *VECTOR_METADATA}:
+    if unknown := set(forms) - {"png", "csv", *VECTOR_METADATA}:
         raise ValueError(
-            "SPEEDBOOK_FIGURES_FORMATS: must be some of svg, pdf and png, separated by spaces; "
-            f"got {', '.join(sorted(unknown))}"
+            "SPEEDBOOK_FIGURES_FORMATS: must be some of svg, pdf, png and csv, separated by "
+            f"spaces; got {', '.join(sorted(unknown))}"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
+    if "csv" in forms:
+        path.with_suffix(".csv").write_text(plotted_csv(fig, data), encoding="utf-8")
     # Everything has its place. An engine, even one that does nothing, would have every file drawn
     # twice, and a second layout costs more than the drawing.
     with plt.rc_context({"figure.constrained_layout.use": False}):
@@ -257,7 +266,7 @@ def _write_files(fig: Figure, path: Path, png: bytes) -> None:
         for form in forms:
             if form == "png":
                 path.with_suffix(".png").write_bytes(png)
-            else:
+            elif form != "csv":
                 fig.savefig(path.with_suffix(f".{form}"), metadata=VECTOR_METADATA[form])
 
 

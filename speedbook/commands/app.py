@@ -68,7 +68,7 @@ def build(
     jobs: Annotated[int, typer.Option(min=1, help="Notebooks to run at a time.")] = 2,
     quiet: Quiet = False,
 ) -> None:
-    """Execute what changed, derive the ledger and press the book into _build/html."""
+    """Run what changed, derive the ledger, make the book in _build/html."""
 
     def command() -> ExitCode:
         from speedbook.commands.build import build_book
@@ -90,7 +90,7 @@ def rerun(
     context: typer.Context,
     notebook: Annotated[
         str | None,
-        typer.Argument(metavar="NOTEBOOK", help="A path, or a short name: fig1a-unit-ball."),
+        typer.Argument(metavar="NOTEBOOK", help="As fig1a-unit-ball, or as a path."),
     ] = None,
     assignments: Annotated[
         list[str] | None,
@@ -239,8 +239,8 @@ def _parameter_help(notebook: str) -> typer.Exit:
         with before_the_work():
             root = find_root(Path.cwd())
             name = find_notebook(root, notebook)
-            table = parameter_table(name, parameters_of(root, name))
-        Reporter().console.print(table)
+            table = parameter_table(parameters_of(root, name))
+        Reporter().table(f"Parameters of {name}", table)
         return ExitCode.WELL
 
     return end_with(command, "nothing ran")

@@ -1,16 +1,27 @@
-"""What the press tells whoever waits for it: bars on a terminal, plain lines elsewhere."""
+"""What the press tells whoever waits for it: bars on a terminal, plain lines elsewhere.
+
+No name is ever broken: a table that is too narrow for its words becomes paragraphs, and where there
+is no terminal, lines are as long as they are.
+"""
 
 from __future__ import annotations
 
+import os
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 from rich.text import Text
 
 from speedbook.commands.exit_codes import fall_silent
+
+#: Columns where nothing says how many there are, as in a pipe.
+ENDLESS = 100_000
 
 
 class _Console(Console):
@@ -38,11 +49,22 @@ class Reporter:
         # Words in brackets and between colons are a user's, and neither colours nor pictures.
         plain: Any = {"soft_wrap": True, "highlight": False, "markup": False, "emoji": False}
         self.console = _Console(quiet=quiet, **plain)
+        if not self.console.is_terminal and "COLUMNS" not in os.environ:
+            self.console.width = ENDLESS
         self.errors = _Console(stderr=True, **plain)
 
     def say(self, text: str) -> None:
         """Tell something."""
         self.console.print(text)
+
+    def table(self, title: str, table: Table) -> None:
+        """Print a table of plain text, lines broken between words alone."""
+        if title:
+            self.say(title)
+        if _fit(table, self.console):
+            self.console.print(table)
+        else:
+            self.say("\n" + "\n\n".join(_paragraphs(table, self.console.width)))
 
     def fail(self, text: str) -> None:
         """Tell of a failure, whether quiet or not."""
@@ -84,3 +106,42 @@ class Reporter:
         else:
             self.say(title)
             yield
+
+
+def _fit(table: Table, console: Console) -> bool:
+    """Narrow the columns of a table to a console, none below its longest word; say if they fit."""
+    endless = console.options.update_width(ENDLESS)
+    cells = [[column.header, *column.cells] for column in table.columns]
+    sizes = [[Measurement.get(console, endless, cell) for cell in column] for column in cells]
+    least = [max(size.minimum for size in column) for column in sizes]
+    widths = [max(size.maximum for size in column) for column in sizes]
+    # What stands between the columns.
+    excess = Measurement.get(console, endless, table).maximum - console.width
+    if excess > sum(widths) - sum(least):
+        return False
+    for _ in range(excess):
+        widest = max((w, i) for i, w in enumerate(widths) if w > least[i])[1]
+        widths[widest] -= 1
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = width
+    return True
+
+
+def _paragraphs(table: Table, width: int) -> Iterator[str]:
+    """Write each row below its first cell, a line or more for each other cell."""
+    heads = [str(column.header) for column in table.columns]
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        first, *rest = (" ".join(str(cell).split()) for cell in cells)
+        lines = [f"{head}: {cell}" for head, cell in zip(heads[1:], rest, strict=True)]
+        folded = (
+            textwrap.fill(
+                line,
+                width,
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            for line in lines
+        )
+        yield "\n".join([first, *folded])

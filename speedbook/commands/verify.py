@@ -92,7 +92,7 @@ def _verify(root: Path, options: Verification, reporter: Reporter) -> ExitCode:
             store_agreements(root, rows, registry)
 
     failures = _run(root, tasks, options, records, through, reporter)
-    reporter.console.print(_table(claims, committed, records))
+    reporter.table("", _table(claims, committed, records))
     moved = [
         sentence
         for claim in claims
@@ -243,9 +243,7 @@ def _agreement(
 def _table(
     claims: Sequence[Claim], committed: Mapping[str, dict[str, Any]], records: Records
 ) -> Table:
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for head in ("Claim", "Committed", "Recomputed", "Agree"):
-        table.add_column(head, overflow="fold")
+    table = Table("Claim", "Committed", "Recomputed", "Agree", box=box.SIMPLE, pad_edge=False)
     for claim in claims:
         row, found = committed.get(claim.id), records[claim.id]
         agree = sum(record["verdict"] == row["verdict"] for record in found) if row else 0

@@ -192,7 +192,9 @@ def _output_faults(output: NotebookNode, root: str | None) -> list[str]:
     data = output.get("data", {})
     faults += [f"shows {mime}: committed figures are PNG" for mime in VECTOR if mime in data]
     if "image/png" in data and (size := len(png_bytes(data["image/png"]))) > MAX_PNG_BYTES:
-        faults.append(f"shows a PNG of {size:,} bytes, more than {MAX_PNG_BYTES:,}")
+        faults.append(
+            f"shows a PNG of {size:,} bytes, more than {MAX_PNG_BYTES:,}; draw fewer, or rasterise"
+        )
     shown = {**output, "data": {k: v for k, v in data.items() if k != "image/png"}}
     # JSON doubles backslashes.
     text = json.dumps(shown, ensure_ascii=False).replace("\\\\", "\\")

@@ -65,17 +65,13 @@ def parameters_of(root: Path, name: str) -> tuple[Parameter, ...]:
         raise ValueError(f"{name}: {error}") from None
 
 
-def parameter_table(name: str, parameters: Sequence[Parameter]) -> Table:
+def parameter_table(parameters: Sequence[Parameter]) -> Table:
     """Return the table that stands below the options of ``speedbook rerun NOTEBOOK --help``."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        title=Text(f"Parameters of {name}", "italic"), title_justify="left", box=box.SIMPLE
-    )
-    for head in ("Name", "Type", "Default", "Meaning"):
-        table.add_column(head, overflow="fold")
+    table = Table("Name", "Type", "Default", "Meaning", box=box.SIMPLE)
     for p in parameters:
         meaning = f"{p.help}; {p.rule}" if p.rule else p.help
         table.add_row(*map(Text, (p.name, p.type, as_shown(p.default), meaning)))

@@ -5,9 +5,12 @@ The cell holds annotated plain literals, one a line::
     rounds: int = 10_000  # rounds of one experiment [10 .. 1_000_000]
     rule: str = "floor"  # how a design becomes counts [floor | ceil | efficient]
 
-The comment is the help text. Square brackets at its end hold a range, of which either end may be
-left open, or the choices; for a list they bind each element. A list must hold something, unless the
-brackets say ``[or empty]``.
+The comment is the help text; it may go on in comment lines of their own, right below. Square
+brackets at its end hold a range, of which either end may be left open, or the choices; for a list
+they bind each element. A list must hold something, unless the brackets say ``[or empty]``.
+
+A value has one form, that of the declared type, wherever it comes from: equal values, also ``15``
+and ``15.0`` or ``-0.0`` and ``0.0``, are written and digested alike.
 """
 
 from __future__ import annotations
@@ -18,13 +21,17 @@ import math
 import re
 import tokenize
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from typing import Any
 
 Scalar = int | float | str | bool
 Value = Scalar | list[Scalar]
 
 SCALARS: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
+#: Half a character of UTF-16, which no file can hold; also what a shell's stray bytes become.
+SURROGATE = re.compile("[\ud800-\udfff]")
 #: What square brackets say of a list that may hold nothing.
 EMPTY = "or empty"
 TYPES = (*SCALARS, "list[int]", "list[float]", "list[str]")
@@ -72,12 +79,20 @@ class Parameter:
     def _check_scalar(self, value: Any) -> Scalar:
         element = self.type.removeprefix("list[").removesuffix("]")
         if element == "float" and type(value) is int:
-            value = float(value)
+            with suppress(OverflowError):
+                value = float(value)
         # The exact type, since True would pass for an int.
         if type(value) is not SCALARS[element]:
             raise ValueError(f"{self.name}: must be of type {self.type}; got {value!r}")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{self.name}: must be finite; got {value!r}")
+        if isinstance(value, float):
+            value += 0.0  # turns -0.0, which equals 0.0 and is written otherwise, into 0.0
+        if isinstance(value, str) and SURROGATE.search(value):
+            raise ValueError(
+                f"{self.name}: must be text that UTF-8 can write; got {value!r}, "
+                "which holds half a character: give the whole character"
+            )
         if (
             (self.choices and value not in self.choices)
             or (self.low is not None and value < self.low)
@@ -107,6 +122,7 @@ def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
     try:
         statements = ast.parse(source).body
         comments = _comments(source)
+        own = {line for line in comments if source.split("\n")[line - 1].lstrip().startswith("#")}
     except SyntaxError as error:
         return (), [f"line {error.lineno} is not Python: {error.msg}"]
     except (ValueError, tokenize.TokenError) as error:
@@ -115,7 +131,7 @@ def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
     problems = []
     for statement in statements:
         try:
-            parameter = _read_statement(statement, comments)
+            parameter = _read_statement(statement, comments, own)
             if parameter.name in found:
                 raise ValueError(f"{parameter.name}: is given twice")
             found[parameter.name] = parameter
@@ -159,7 +175,8 @@ def _comments(source: str) -> dict[int, str]:
     }
 
 
-def _read_statement(statement: ast.stmt, comments: dict[int, str]) -> Parameter:
+def _read_statement(statement: ast.stmt, comments: dict[int, str], own: set[int]) -> Parameter:
+    """Read one line and its comment, which comments on lines of their `own` continue."""
     if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
         raise ValueError(
             f"line {statement.lineno} must read `name: type = value  # help`; "
@@ -172,12 +189,12 @@ def _read_statement(statement: ast.stmt, comments: dict[int, str]) -> Parameter:
         default = ast.literal_eval(statement.value)  # type: ignore[arg-type]
     except (ValueError, TypeError):
         raise ValueError(f"{name}: its value must be a plain literal") from None
-    lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+    end = statement.end_lineno or statement.lineno
+    lines = [*range(statement.lineno, end + 1), *takewhile(own.__contains__, count(end + 1))]
     comment = " ".join(comments[line] for line in lines if line in comments)
     text, bounds = _read_comment(name, kind, comment)
     parameter = Parameter(name, kind, default, text, **bounds)
-    parameter.check(default)
-    return parameter
+    return replace(parameter, default=parameter.check(default))
 
 
 def _read_comment(name: str, kind: str, comment: str) -> tuple[str, dict[str, Any]]:

@@ -8,7 +8,8 @@ counts as the text that is written there.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,12 @@ from speedbook.text import NO_TEXT, nearest
 FULL = "notebooks/full.yml"
 #: What that file was called before.
 FORMER = "notebooks/paper.yml"
+#: A name, a text or a bracket of JSON.
+JSON_TOKEN = re.compile(
+    r'(?P<name>"(?:[^"\\]|\\.)*")(?=\s*:)|"(?:[^"\\]|\\.)*"|(?P<bracket>[][{}])', re.S
+)
+#: Where the message of a ValueError begins, at the end of what a failed cell leaves.
+VALUE_ERROR = re.compile(r"^\s*ValueError: ", re.M)
 #: What a command line or a file says of one parameter.
 Text = str | list[str]
 
@@ -70,6 +77,42 @@ def as_argument(value: Value) -> str:
 def as_shown(value: Value) -> str:
     """Write a value for a reader, to whom a text without letters would be a gap."""
     return as_argument(value) or NO_TEXT
+
+
+def explained(failure: str, parameters: Sequence[Parameter], values: Mapping[str, Value]) -> str:
+    """Put before a failure, in one line, what a ValueError in it says of parameters.
+
+    The line adds the value that each parameter had, and whether that is its default, which the user
+    need not have seen. A failure of another kind, or that names no parameter, stays as it is.
+    """
+    found = list(VALUE_ERROR.finditer(failure))
+    if not found:
+        return failure
+    message = " ".join(failure[found[-1].end() :].split())
+    notes = [
+        f"{p.name} is {as_shown(values[p.name])}, "
+        + (
+            "its default"
+            if values[p.name] == p.default
+            else f"not its default {as_shown(p.default)}"
+        )
+        + f"; set another with -p {p.name}=…"
+        for p in parameters
+        if _names_it(p.name, message)
+    ]
+    if not notes:
+        return failure
+    rest = "\n".join(f"    {line}" for line in failure.splitlines())
+    return f"{message} ({'; '.join(notes)})\n{rest}"
+
+
+def _names_it(name: str, message: str) -> bool:
+    """Say whether a message is about a parameter, and does not only use the same word."""
+    if "_" in name and re.search(rf"\b{name}\b", message):
+        return True
+    return bool(re.match(rf"{name}(\[.*?\])?( must|:|=)", message)) or bool(
+        re.search(rf"[`'\"]{name}[`'\"]|\b{name}=", message)
+    )
 
 
 def _parse(parameter: Parameter, text: Text) -> Any:
@@ -143,15 +186,20 @@ def read_file(path: Path) -> dict[str, Text]:
 
 
 def _mapping(path: Path) -> dict[str, Any]:
-    import yaml
-
+    """Read a file of names and what they hold, every scalar as the text that it is."""
     try:
-        # The loader that leaves every scalar the text that it is. JSON is YAML, too.
-        found = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+        # Editors of Windows begin a file of UTF-8 with a mark.
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path}: is neither YAML nor JSON: {error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}: is not UTF-8 text (line {line}); save it in the encoding UTF-8"
+        ) from None
+    found = _read_json(path, text) if text.lstrip().startswith("{") else None
+    if found is None:
+        found = _read_yaml(path, text)
     if found in (None, ""):
         return {}
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
@@ -159,12 +207,90 @@ def _mapping(path: Path) -> dict[str, Any]:
     return found
 
 
+def _read_json(path: Path, text: str) -> Any:
+    """Read JSON, which is no YAML where tabs indent it; None for the flow form of YAML."""
+    try:
+        pairs: Any = json.loads(
+            text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_Pairs
+        )
+    except (ValueError, RecursionError) as error:
+        if path.suffix.lower() == ".json":
+            raise ValueError(f"{path}: is not JSON: {error}") from None
+        return None
+
+    def as_text(value: Any) -> Any:
+        if isinstance(value, _Pairs):
+            return {name: as_text(inner) for name, inner in value}
+        if isinstance(value, list):
+            return [as_text(part) for part in value]
+        return str(value).lower() if isinstance(value, bool) else value
+
+    _refuse_twice(path, _names(text))
+    return as_text(pairs)
+
+
+class _Pairs(list[Any]):
+    """An object of JSON, of which a name may stand twice."""
+
+
+def _names(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each name of the outermost object of good JSON, and its line."""
+    depth = 0
+    for token in JSON_TOKEN.finditer(text):
+        if token["name"] is not None and depth == 1:
+            yield json.loads(token["name"]), text.count("\n", 0, token.start()) + 1
+        elif token["bracket"]:
+            depth += 1 if token["bracket"] in "{[" else -1
+
+
+def _read_yaml(path: Path, text: str) -> Any:
+    import yaml
+
+    try:
+        # The loader that leaves every scalar the text that it is.
+        loader = yaml.BaseLoader(text)
+        node = loader.get_single_node()
+        found = None if node is None else loader.construct_document(node)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(f"{path}: is neither YAML nor JSON: {error}") from None
+    inner = [value for _, value in node.value] if isinstance(node, yaml.MappingNode) else []
+    for part in [node, *inner]:
+        if isinstance(part, yaml.MappingNode):
+            scalars = (key for key, _ in part.value if isinstance(key, yaml.ScalarNode))
+            _refuse_twice(path, [(key.value, key.start_mark.line + 1) for key in scalars])
+    return found
+
+
+def _refuse_twice(path: Path, places: Iterable[tuple[str, int]]) -> None:
+    """Refuse a name that stands twice, of which readers take now the first, now the last."""
+    first: dict[str, int] = {}
+    faults = []
+    for name, line in places:
+        if name in first:
+            faults.append(
+                f"{path}: line {line}: {name} is given twice, first in line {first[name]}; "
+                "leave one of them out"
+            )
+        first.setdefault(name, line)
+    if faults:
+        raise ValueError("\n".join(faults))
+
+
 def _text(place: str, value: Any) -> Text:
     if isinstance(value, str):
-        return value
+        return _whole(value)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return value
-    raise ValueError(f"{place}: must be a value or a list of values")
+        return [_whole(part) for part in value]
+    got = "; got null, which is neither" if value is None else ""
+    raise ValueError(f"{place}: must be a value or a list of values{got}")
+
+
+def _whole(text: str) -> str:
+    """Join the halves of characters, as which JSON escapes an emoji, also within YAML.
+
+    A half without the other stays, and the check of the parameter refuses it.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def full_values(root: Path, notebook: str) -> dict[str, Text]:

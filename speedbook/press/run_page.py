@@ -99,6 +99,7 @@ def write_page(request: Request, executed: NotebookNode, manifest: Manifest) -> 
         cited_works(request.root),
         manifest.failure,
         (request.root / request.name).parent,
+        tuple(manifest.numbers),
     )
 
 
@@ -112,6 +113,7 @@ def page_html(
     works: Mapping[str, str],
     failure: str = "",
     folder: Path | None = None,
+    numbers: Sequence[str] = (),
 ) -> str:
     """Write the page.
 
@@ -131,6 +133,8 @@ def page_html(
         Why the run stopped before its end, if it did.
     folder : Path, optional
         Where links of the notebook start from; without it, none gets the title of its page.
+    numbers : sequence of str
+        Files of plain numbers in the folder of the run, to which the page leads.
     """
     shown = deepcopy(notebook)
     pictures: dict[str, str] = {}
@@ -155,6 +159,7 @@ def page_html(
         parameters=[(p, as_shown(values[p.name]), as_shown(p.default)) for p in parameters],
         facts=facts,
         failure=failure,
+        numbers=numbers,
     )
 
 

@@ -13,25 +13,27 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from nbformat import NotebookNode
 
+from speedbook.frames import KEEP
 from speedbook.notebook.files import MESSAGE, normalise, read_notebook, serialise
 from speedbook.notebook.parameters import Parameter, Value
-from speedbook.notebook.values import as_shown
+from speedbook.notebook.values import as_shown, explained
 from speedbook.paths import write_atomically
 from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
 from speedbook.run.manifest import MANIFEST, Manifest, Setting, code_digest, read_environment
-from speedbook.run.provenance import digest
-from speedbook.run.results import Results, read_results, records_csv
+from speedbook.run.provenance import digest, file_sha256
+from speedbook.run.results import NUMBERS, Results, read_results, records_csv, text_sha256
 from speedbook.text import duration
 
 #: Where run folders are, below the top folder of the book.
 RUNS = "runs"
-FORMATS = "svg pdf png"
+FORMATS = "svg pdf png csv"
+RESULTS, FIGURES = "results", "figures"
 PROGRESS, SIMULATION = ".cell", ".simulation"
 #: As in `speedlib._progress`; a book's own library need not have it.
 PROGRESS_FILE = "SPEEDLIB_PROGRESS_FILE"
@@ -134,6 +136,7 @@ def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Pat
     environment = read_environment(request.root)
     with _working_folder(parent, _folder_name(request, started)) as work:
         end = _execute(request, work.path, steps)
+        end = replace(end, failure=explained(end.failure, request.parameters, request.values))
         executed = _executed(work.path / f"{request.stem}.ipynb", end)
         results, tables = read_results(executed)
         seed = request.values.get("seed")
@@ -150,8 +153,9 @@ def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Pat
             failure=end.failure,
             environment=environment,
             results=results,
+            numbers=_numbers(work.path / FIGURES, tables),
         )
-        _write_results(work.path / "results", manifest.results, tables)
+        _write_results(work.path / RESULTS, manifest.results, tables)
         html = page(request, executed, manifest)
         write_atomically(work.path / f"{request.stem}.html", html)
         write_atomically(work.path / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
@@ -238,8 +242,8 @@ def _execute(request: Request, folder: Path, steps: Steps) -> Finished:
         request.given,
         progress,
     )
-    environment = kernel_environment(request.root, folder / "figures")
-    environment["SPEEDBOOK_FIGURES_FORMATS"] = FORMATS
+    environment = kernel_environment(request.root, folder / FIGURES)
+    environment |= {"SPEEDBOOK_FIGURES_FORMATS": FORMATS, KEEP: "1"}
     environment[PROGRESS_FILE] = str(simulation)
     # With values given, papermill puts in a cell that holds them.
     total = len(request.notebook.cells) + bool(request.given)
@@ -288,6 +292,13 @@ def _write_results(folder: Path, results: Results, tables: Mapping[str, str]) ->
         write_atomically(folder / "records.csv", records_csv(results))
     for name, text in tables.items():
         write_atomically(folder / name, text)
+
+
+def _numbers(figures: Path, tables: Mapping[str, str]) -> dict[str, str]:
+    """Return the digest of each file of plain numbers, by its path in the folder of the run."""
+    found = {f"{FIGURES}/{path.name}": file_sha256(path) for path in sorted(figures.glob("*.csv"))}
+    plain = {name: text for name, text in tables.items() if name.endswith(NUMBERS)}
+    return found | {f"{RESULTS}/{name}": text_sha256(text) for name, text in plain.items()}
 
 
 def facts(request: Request, manifest: Manifest) -> list[str]:

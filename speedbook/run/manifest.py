@@ -91,7 +91,9 @@ class Manifest(_Part):
     ``notebook`` is a path from the root of the book, ``code`` the digest of its code as it is
     there. ``parameters`` are all of them, ``changed`` those not at their defaults. A cell was
     allowed ``cell_timeout`` seconds. ``started`` is in coordinated universal time. ``failure`` says
-    in which cell the run failed and why, and is empty for a good one.
+    in which cell the run failed and why, and is empty for a good one. ``numbers`` are the files of
+    plain numbers, of tables and of figures, by their paths in the folder, with their SHA-256; runs
+    are not compared by them, and manifests of earlier runs have none.
     """
 
     format: Literal[1] = 1
@@ -107,6 +109,7 @@ class Manifest(_Part):
     failure: str
     environment: Environment
     results: Results
+    numbers: dict[str, str] = {}
 
     @field_validator("setting", mode="before")
     @classmethod

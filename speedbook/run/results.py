@@ -1,7 +1,7 @@
 """What a notebook found, read from its outputs: records, figures and tables.
 
-A table is every data frame that a cell displays, with the digits that it shows; what a notebook
-prints as text is in the notebook alone.
+A table is every data frame that a cell displays, once with the digits that it shows and once with
+all of them, a number a cell; what a notebook prints as text is in the notebook alone.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict
 
+from speedbook.frames import plain_csv
 from speedbook.notebook.files import code_cells
 
 #: How pandas marks the HTML of a data frame.
 FRAME = 'class="dataframe"'
+#: How the name of the file ends that has a table's plain numbers.
+NUMBERS = "-numbers.csv"
 RECORD_HEAD = ("id", "verdict", "estimate", "low", "high", "replications", "seed")
 
 
@@ -59,16 +62,30 @@ def _changes(kind: str, before: dict[str, str], now: dict[str, str]) -> list[str
 def read_results(notebook: NotebookNode) -> tuple[Results, dict[str, str]]:
     """Read the results from the outputs of a notebook that ran, or of one that failed.
 
-    Beside them stands the CSV of each table, by the name of its file.
+    Beside them stands the CSV of each table as shown, and of its plain numbers, by the name of the
+    file. Only what is shown counts when runs are compared: last digits differ between machines.
     """
     marks = [output.metadata.get("speedbook", {}) for output in _displays(notebook)]
     records = {mark["claim"]["id"]: mark["claim"] for mark in marks if "claim" in mark}
     figures = {m["figure"]["name"]: m["figure"]["digest"] for m in marks if "figure" in m}
-    pages = (output.data.get("text/html", "") for output in _displays(notebook))
-    frames = (html for html in pages if FRAME in html)
-    tables = {f"table-{i:02}.csv": table_csv(html) for i, html in enumerate(frames, start=1)}
-    digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in tables.items()}
+    frames = [o for o in _displays(notebook) if FRAME in o.data.get("text/html", "")]
+    shown = [table_csv(frame.data["text/html"]) for frame in frames]
+    tables = {f"table-{i:02}.csv": text for i, text in enumerate(shown, start=1)}
+    digests = {name: text_sha256(text) for name, text in tables.items()}
+    for (name, text), frame in zip(list(tables.items()), frames, strict=True):
+        kept = frame.metadata.get("speedbook", {}).get("table")
+        tables[name.replace(".csv", NUMBERS)] = kept or _numbers_as_shown(text)
     return Results(records=records, figures=figures, tables=digests), tables
+
+
+def _numbers_as_shown(table: str) -> str:
+    heads, *rows = csv.reader(io.StringIO(table))
+    return plain_csv(heads, list(zip(*rows, strict=True)) or [()] * len(heads))
+
+
+def text_sha256(text: str) -> str:
+    """Return the SHA-256 of a text as a file holds it."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _displays(notebook: NotebookNode) -> Iterator[NotebookNode]:

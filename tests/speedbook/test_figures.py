@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,10 +21,12 @@ from matplotlib.collections import LineCollection, PatchCollection, RegularPolyC
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.patches import Rectangle
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 
 from paper.plots import plot_mse, strategy_style
 from speedbook import figures
+from speedbook.notebook.contract import output_problems
 from speedbook.press.sphinx.figure_renderer import FigureRenderer
 
 matplotlib.use("Agg")
@@ -414,11 +418,39 @@ def test_show_refuses_a_figure_without_alt_text() -> None:
 
 
 @pytest.mark.slow
-def test_show_refuses_a_heavy_figure() -> None:
+def test_a_heavy_figure_is_shown_with_a_note(
+    displayed: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     fig, ax = plt.subplots()
     ax.imshow(np.random.default_rng(0).random((400, 500)), cmap="viridis")
-    with pytest.raises(ValueError, match=r"'fig-test' takes \d+ bytes as PNG"):
-        figures.show(fig, "fig-test", ALT)
+    figures.show(fig, "fig-test", ALT)
+    ((data, _),) = displayed
+    assert len(data["image/png"]) > figures.MAX_PNG_BYTES
+    assert re.match(r"Note: figure fig-test takes \d+ kB as PNG", capsys.readouterr().out)
+    figures.show(drawn(), "fig-test", ALT)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_build_refuses_a_heavy_figure_and_says_what_to_do() -> None:
+    heavy = base64.b64encode(b"\0" * (figures.MAX_PNG_BYTES + 1)).decode()
+    output = new_output("display_data", {"image/png": heavy})
+    cell = new_code_cell("show()", outputs=[output], execution_count=1)
+    (problem,) = output_problems(new_notebook(cells=[cell]))
+    assert "a PNG of 150,001 bytes, more than 150,000; draw fewer, or rasterise" in problem
+
+
+@pytest.mark.slow
+def test_the_plotted_numbers_are_written_where_asked(
+    displayed: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures.show(drawn(), "plain", ALT)
+    monkeypatch.setenv("SPEEDBOOK_FIGURES_DIR", str(tmp_path))
+    monkeypatch.setenv("SPEEDBOOK_FIGURES_FORMATS", "csv")
+    figures.show(drawn(), "plain", ALT)
+    assert [path.name for path in tmp_path.iterdir()] == ["plain.csv"]
+    assert "SPEED" in (tmp_path / "plain.csv").read_text(encoding="utf-8")
+    # What is displayed is the same, so that no committed notebook depends on it.
+    assert displayed[0] == displayed[1]
 
 
 # In the book.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
 import re
 
@@ -19,7 +21,8 @@ RICH = (
     "import matplotlib.pyplot as plt\nfrom speedbook import figures\n"
     "fig, ax = plt.subplots(figsize=(2, 2)); _ = ax.plot([1, x])\n"
     "figures.show(fig, name='line', alt='A line to <x>.')",
-    "import pandas as pd\npd.DataFrame({'a': [x, 2.5]}, index=pd.Index(['u', 'v, w'], name='i'))",
+    "import pandas as pd\npd.DataFrame({'a': [x, 1 / 3], 'b': ['1.568 ± 0.113', '2']}, "
+    "index=pd.Index(['u', 'v, w'], name='i'))",
     "from speedbook import record\nrecord('prop-1', x / 3, seed=seed)",
     "print('x is', x)",
 )
@@ -64,14 +67,16 @@ def test_the_folder_holds_all_of_it(rich_run):
         "figures/line.svg",
         "figures/line.pdf",
         "figures/line.png",
+        "figures/line.csv",
         "results/records.json",
         "results/records.csv",
         "results/table-01.csv",
+        "results/table-01-numbers.csv",
     }
     assert (folder / "figures/line.pdf").read_bytes().startswith(b"%PDF")
     assert (folder / "figures/line.png").read_bytes().startswith(b"\x89PNG")
     table = (folder / "results/table-01.csv").read_text()
-    assert table == 'i,a\nu,6.0\n"v, w",2.5\n'
+    assert table == 'i,a,b\nu,6.000000,1.568 ± 0.113\n"v, w",0.333333,2\n'
     assert (folder / "results/records.csv").read_text() == (
         "id,verdict,estimate,low,high,replications,seed\nprop-1,contradicted,2.0,2.0,2.0,,7\n"
     )
@@ -111,6 +116,23 @@ def test_the_manifest_says_what_the_run_was(rich_run):
 
 
 @pytest.mark.slow
+def test_tables_and_figures_are_also_plain_numbers_with_all_their_digits(rich_run):
+    _, folder, _ = rich_run
+    with (folder / "results/table-01-numbers.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["i"] for row in rows] == ["u", "v, w"]
+    assert [float(row["a"]) for row in rows] == [6.0, 1 / 3]
+    assert [(row["b"], row["b ±"]) for row in rows] == [("1.568", "0.113"), ("2", "")]
+    with (folder / "figures/line.csv").open(newline="") as file:
+        drawn = [(float(row["x"]), float(row["y"])) for row in csv.DictReader(file)]
+    assert drawn == [(0.0, 1.0), (1.0, 6.0)]
+    assert read_manifest(folder).numbers == {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in ("figures/line.csv", "results/table-01-numbers.csv")
+    }
+
+
+@pytest.mark.slow
 def test_a_verdict_that_moved_is_told_and_is_1(rich_run):
     _, _, said = rich_run
     assert "Claim prop-1: contradicted, 2; the committed ledger says supported, 1." in said
@@ -126,7 +148,10 @@ def test_the_page_needs_nothing_but_itself(rich_run):
     assert not re.search(r"@import|url\(|<link(?! rel=\"icon\" href=\"data:)|<iframe", rest)
     sources = re.findall(r'<img src="([^"]{5})', rest)
     assert sources == ["data:"]
-    assert re.findall(r'href="(?!data:)([^"]*)"', rest) == ["https://example.org"]
+    links = re.findall(r'href="(?!data:)([^"]*)"', rest)
+    assert links == [*read_manifest(folder).numbers, "https://example.org"]
+    # They lead to what is beside the page.
+    assert all((folder / link).is_file() for link in links[:-1])
     assert rest.index("A page</h1>") < rest.index("with x = 6.") < rest.index("Words</h2>")
     for part in (
         '<tr class="changed"><td><code>x</code></td>\n<td>6 (default 3)</td>',
@@ -158,7 +183,10 @@ def there(rich_run, monkeypatch):
 def test_a_repetition_is_identical_and_touches_nothing(there):
     book, folder = there
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    said = rerun("--from", folder / "manifest.json", "--out", "elsewhere")
+    # Also by a manifest from before there were files of plain numbers.
+    old = json.loads((folder / "manifest.json").read_text())
+    del old["numbers"]
+    said = rerun("--from", book.write("earlier.json", json.dumps(old)), "--out", "elsewhere")
     assert "The results are identical: 1 record, 1 figure, 1 table." in said
     assert "The circumstances are the same." in said
     assert {path: path.read_bytes() for path in before} == before

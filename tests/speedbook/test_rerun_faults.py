@@ -319,3 +319,54 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
         rerun(*command[2:], code=3)
     assert [request.name for request in asked] == names
     assert all(request.changed for request in asked)
+
+
+TRACE = "cell 5 (check(table))\n    ----> 1 check(table)\n    ValueError: {}"
+
+
+@pytest.mark.parametrize(
+    ("message", "values", "line"),
+    [
+        (
+            "leave_out: the table has no column barista",
+            {},
+            "leave_out: the table has no column barista (leave_out is barista,machine, its "
+            "default; set another with -p leave_out=…)",
+        ),
+        (
+            "the columns of `leave_out` are not in the table;\n    it has a, b",
+            {"leave_out": ["x"]},
+            "the columns of `leave_out` are not in the table; it has a, b (leave_out is x, not its "
+            "default barista,machine; set another with -p leave_out=…)",
+        ),
+        (
+            "rounds must grow; got [2, 1]",
+            {"rounds": [2, 1]},
+            "rounds must grow; got [2, 1] (rounds is 2,1, not its default 1,2; "
+            "set another with -p rounds=…)",
+        ),
+        ("after many rounds nothing came", {}, None),
+        ("of no parameter", {}, None),
+    ],
+)
+def test_an_error_about_a_parameter_is_one_line_with_its_value(
+    tiny_book, tiny_notebook, no_kernels, monkeypatch, message, values, line
+):
+    parameters = (
+        'leave_out: list[str] = ["barista", "machine"]  # columns\n'
+        "rounds: list[int] = [1, 2]  # budgets"
+    )
+    tiny_book.notebook(FIG, tiny_notebook("print(leave_out, rounds)", parameters=parameters))
+    monkeypatch.chdir(tiny_book.root)
+    no_kernels.failure = TRACE.format(message)
+    given = [f"{name}={json.dumps(value)}" for name, value in values.items()]
+    said = rerun("fig", *(part for pair in given for part in ("-p", pair)), code=3)
+    first = next(text for text in said.splitlines() if text.startswith("speedbook: "))
+    if line is None:
+        assert first == f"speedbook: {FIG}: cell 5 (check(table))"
+    else:
+        assert first == f"speedbook: {FIG}: {line}"
+        # Where it arose stands below.
+        assert "    cell 5 (check(table))" in said.splitlines()
+    (folder,) = folders(tiny_book.root)
+    assert f"{FIG}: {json.loads((folder / 'manifest.json').read_text())['failure']}" in said

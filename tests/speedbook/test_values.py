@@ -192,8 +192,92 @@ def test_a_file_of_another_form_is_refused(tmp_path, text, fault):
     with pytest.raises(ValueError, match="No such file"):
         read_file(tmp_path / "none.yml")
     (tmp_path / "bytes.yml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="is neither YAML nor JSON"):
+    with pytest.raises(ValueError, match="is not UTF-8 text"):
         read_file(tmp_path / "bytes.yml")
+
+
+JSON = {"n": 7, "share": 0.001, "title": "caf\u00e9 \U0001f600", "loud": False, "rounds": [1, 2]}
+
+
+@pytest.mark.parametrize("suffix", ["json", "yml", "txt"])
+@pytest.mark.parametrize("indent", [None, 1, "\t", "  \t"])
+@pytest.mark.parametrize("ascii_alone", [True, False])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_whatever_form_json_has_it_says_the_same(
+    tmp_path, suffix, indent, ascii_alone, mark, newline
+):
+    path = tmp_path / f"p.{suffix}"
+    text = json.dumps(JSON, indent=indent, ensure_ascii=ascii_alone).replace("\n", newline)
+    path.write_bytes((mark + text).encode())
+    assert read_values(PARAMETERS, read_file(path).items()) == JSON
+
+
+def test_halves_of_characters_are_joined_in_yaml_and_refused_alone(tmp_path, asked):
+    path = tmp_path / "p.yml"
+    path.write_text('title: "\\ud83d\\ude00"\n')
+    assert read_values(PARAMETERS, read_file(path).items()) == {"title": "\U0001f600"}
+    for text in ('title: "\\ud83d"\n', '{"title": "\\ude00\\ud83d"}', '{"names": ["\\ud83d"]}'):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"(title|names): must be text that UTF-8 can write"):
+            read_values(PARAMETERS, read_file(path).items())
+        assert asked.ask("fig", "--params", str(path)).code == 2
+    # What a shell hands on of a byte that is no UTF-8.
+    assert asked.ask("fig", "-p", "title=\udcff").code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "first"),
+    [
+        ("n: 1\nshare: 0\nn: 2\n", 3, 1),
+        ('n: 1\n"n": 1\n', 2, 1),
+        ('{"n": 1,\n"rounds": [1,\n2],\n\t"n": 1}', 4, 1),
+        ('{"title": "n\\": {",\n"n": 1,\n"\\u006e": 1}', 3, 2),
+        ("{n: 1,\n n: 2}", 2, 1),
+    ],
+)
+def test_a_name_that_stands_twice_in_a_file_is_refused_with_its_lines(tmp_path, text, line, first):
+    path = tmp_path / "p.yml"
+    path.write_text(text)
+    fault = f"line {line}: n is given twice, first in line {first}"
+    with pytest.raises(ValueError, match=fault):
+        read_file(path)
+
+
+def test_a_name_that_stands_twice_in_the_full_setting_is_refused(tiny_book):
+    tiny_book.write(FULL, f"{FIG}:\n  n: 1\n  n: 2\n")
+    with pytest.raises(ValueError, match="line 3: n is given twice, first in line 2"):
+        full_values(tiny_book.root, FIG)
+    # Another notebook may have the same parameter, and a list the same entry.
+    tiny_book.write(FULL, f"{FIG}:\n  n: 1\nb.ipynb:\n  n: 1\n  m: [n, n]\n")
+    assert full_values(tiny_book.root, FIG) == {"n": "1"}
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "shift_jis"])
+def test_text_that_is_not_utf_8_is_refused_with_the_cure(tmp_path, encoding):
+    path = tmp_path / "p.yml"
+    path.write_bytes("n: 1\ntitle: §\n".encode(encoding))
+    with pytest.raises(ValueError, match=r"is not UTF-8 text \(line [12]\); save it in the enc"):
+        read_file(path)
+
+
+@pytest.mark.parametrize("text", ['{"share": %s}', "share: %s\n"])
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
+def test_numbers_that_are_none_are_refused_by_name(tmp_path, text, value):
+    path = tmp_path / "p.json" if text.startswith("{") else tmp_path / "p.yml"
+    path.write_text(text % value)
+    with pytest.raises(ValueError, match="share: must be finite"):
+        read_values(PARAMETERS, read_file(path).items())
+
+
+def test_null_is_no_text_in_json(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('{"title": null}')
+    with pytest.raises(ValueError, match="title: must be a value or a list of values; got null"):
+        read_file(path)
+    path.write_text("{title: a}")
+    with pytest.raises(ValueError, match=r"p\.json: is not JSON: .* line 1 column 2"):
+        read_file(path)
 
 
 def test_the_paper_setting_fits_the_notebooks():

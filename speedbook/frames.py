@@ -1,0 +1,133 @@
+"""The numbers of a table that a notebook displays, for programs: one number a cell, all its digits.
+
+What a page shows as ``1.568 ± 0.113`` becomes two columns, and so does a range. In a rerun the
+kernel hands the table itself on (`keep_numbers`), since its HTML holds only the digits that are
+shown; a book's committed outputs do not carry it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Where it is set, as for reruns, the display of a data frame carries its numbers along.
+KEEP = "SPEEDBOOK_KEEP_NUMBERS"
+#: Cells of a table that a display carries along; of a larger one, the file holds what is shown.
+MOST_CELLS = 100_000
+_NUMBER = r"[-+−]?(?:inf|(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d*)?(?:e[-+]?\d+)?)"
+_VALUE, _UNIT = rf"(?P<value>{_NUMBER})", r"\s*(?P<unit>%?)"
+_ENDS = rf"(?P<low>{_NUMBER})\s*(?:…|\.\.\.?|–| to |,\s)\s*(?P<high>{_NUMBER})"
+#: The forms of a number, of a measured one, of one with its interval, and of a range.
+FORMS = [
+    re.compile(form + _UNIT, re.I)
+    for form in (
+        _VALUE,
+        rf"{_VALUE}\s*±\s*(?P<error>{_NUMBER})",
+        rf"{_VALUE}\s*(?:\[{_ENDS}\]|\({_ENDS.replace('low', 'low_').replace('high', 'high_')}\))",
+        rf"[\[(]?{_ENDS}[\])]?",
+    )
+]
+#: What stands behind the name of a column for each part of these.
+PARTS = {"value": "", "error": " ±", "low": " low", "high": " high"}
+#: What a cell says that has no number.
+NONE = frozenset({"", "-", "–", "—", "·", "nan", "none", "<na>", "nat"})
+
+
+def keep_numbers() -> None:
+    """Let every display of a data frame carry its numbers, if this is a kernel of a rerun."""
+    if not os.environ.get(KEEP):
+        return
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    if shell:
+        # pandas 3 says of its classes that they stand at the top.
+        for module in ("pandas", "pandas.core.frame"):
+            shell.display_formatter.mimebundle_formatter.for_type_by_name(
+                module, "DataFrame", _with_numbers
+            )
+
+
+def _with_numbers(frame: pd.DataFrame, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return nothing more to show, and the numbers as metadata of what is shown."""
+    if frame.size > MOST_CELLS:
+        return {}, {}
+    return {}, {"speedbook": {"table": numbers_csv(frame)}}
+
+
+def numbers_csv(frame: pd.DataFrame) -> str:
+    """Return the numbers of a data frame as CSV, the index first; heads of several rows are joined.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"ratio": ["1.568 ± 0.113", "–"], "mse": [1 / 3, 2]}, index=["a", "b"])
+    >>> print(numbers_csv(frame), end="")
+    ,ratio,ratio ±,mse
+    a,1.568,0.113,0.3333333333333333
+    b,,,2.0
+    """
+    index = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
+    names = ["" if name is None else _joined(name) for name in frame.index.names]
+    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    return plain_csv([*names, *map(_joined, frame.columns)], [*index, *columns])
+
+
+def _joined(head: Any) -> str:
+    return (
+        " / ".join(str(part) for part in head if part != "") if type(head) is tuple else str(head)
+    )
+
+
+def plain_csv(heads: Sequence[str], columns: Sequence[Iterable[Any]]) -> str:
+    """Write columns of numbers, or of text that holds them, with one number a cell."""
+    found = [
+        plain for head, column in zip(heads, columns, strict=True) for plain in _plain(head, column)
+    ]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([head for head, _ in found])
+    writer.writerows(zip(*(cells for _, cells in found), strict=True))
+    return text.getvalue()
+
+
+def _plain(head: str, column: Iterable[Any]) -> list[tuple[str, list[str]]]:
+    """Return a column for each part of its numbers; one that holds other text, as it is."""
+    texts = [_text(cell) for cell in column]
+    found = [{} if text.casefold() in NONE else _numbers(text) for text in texts]
+    units = {numbers["unit"] for numbers in found if numbers}
+    if None in found or len(units) != 1:
+        return [(head, texts)]
+    named = " / ".join(filter(None, [head, *units]))
+    return [
+        (f"{named}{end}", [numbers.get(part, "") for numbers in found if numbers is not None])
+        for part, end in PARTS.items()
+        if any(part in numbers for numbers in found if numbers)
+    ]
+
+
+def _numbers(text: str) -> dict[str, str] | None:
+    """Return the parts of a number and its unit as programs read them; None where it is none."""
+    for form in FORMS:
+        if match := form.fullmatch(text):
+            parts = {name.rstrip("_"): part for name, part in match.groupdict().items() if part}
+            plain = {name: part.replace(",", "").replace("−", "-") for name, part in parts.items()}
+            return {"unit": "", **plain}
+    return None
+
+
+def _text(cell: Any) -> str:
+    """Write a cell with all its digits."""
+    try:
+        # Of numpy's scalars, `repr` gives the type besides.
+        cell = cell.item()
+    except (AttributeError, ValueError):
+        pass
+    return repr(cell) if isinstance(cell, float) else " ".join(str(cell).split())

@@ -1,0 +1,223 @@
+"""The numbers that a figure draws, as a table that a spreadsheet or a program reads.
+
+Each row is a point, a bar, a piece of an error bar or a cell. What stands on the axes goes with it,
+so that no row needs the picture beside it; all numbers have all their digits.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+#: The axes by number, from 0, with their title and labels; what is drawn, under which label and in
+#: which colour; the number of the point in it; where it is; where a bar or a piece ends; the value
+#: that a colour shows; names that the axes have there.
+HEAD = (
+    *("axes", "title", "x label", "y label", "kind", "label", "colour", "point"),
+    *("x", "y", "x end", "y end", "value", "x name", "y name"),
+)
+Row = dict[str, Any]
+
+
+def plotted_csv(fig: Figure, data: Mapping[str, ArrayLike] | None = None) -> str:
+    """Return what a figure draws as CSV, a row for each point; see `HEAD` for the columns.
+
+    Lines, error bars, points, bars and other shapes, bands, contours, images, heat maps and words
+    that stand at a place of the data are read. Coordinates are those of the data; where an artist
+    runs across the axes, as a line of reference does, that coordinate is empty. Numbers given
+    besides, `data`, follow as rows of the
+    kind ``data``: the name is the label, and what stands at a place is the value.
+    """
+    # The scale of colours has axes, too, and no data.
+    axes = [ax for ax in fig.axes if ax.get_label() != "<colorbar>"]
+    rows = [row for i, ax in enumerate(axes) for row in _axes_rows(ax, i)]
+    for name, numbers in (data or {}).items():
+        values = np.asarray(numbers).ravel()
+        rows += [
+            {"kind": "data", "label": name, "point": i, "value": v} for i, v in enumerate(values)
+        ]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEAD)
+    writer.writerows([_written(row.get(column, "")) for column in HEAD] for row in rows)
+    return text.getvalue()
+
+
+def _written(value: Any) -> str:
+    """Write a number with all its digits, and one that is masked or none as nothing."""
+    if isinstance(value, str | int):
+        return str(value)
+    number = float(np.ma.filled(value, np.nan))
+    return "" if np.isnan(number) else repr(number)
+
+
+def _axes_rows(ax: Axes, place: int) -> Iterator[Row]:
+    titles = (ax.get_title(loc=where) for where in ("left", "center", "right"))
+    about = {
+        "axes": place,
+        "title": " ".join(filter(None, titles)),
+        "x label": ax.get_xlabel(),
+        "y label": ax.get_ylabel(),
+    }
+    names = {"x": _tick_names(ax.xaxis), "y": _tick_names(ax.yaxis)}
+    parts = _parts(ax)
+    for artist in (*ax.lines, *ax.collections, *ax.patches, *ax.images):
+        label, start = parts.get(id(artist), (_own_label(artist), 0))
+        if start is None:
+            continue
+        for point, (kind, row) in enumerate(_rows(ax, artist), start):
+            named = {
+                f"{axis} name": known.get(_middle(row, axis), "") for axis, known in names.items()
+            }
+            yield {"label": label, "point": point, **about, "kind": kind, **row, **named}
+    for words in ax.texts:
+        x, y = map(float, words.get_unitless_position())
+        row = _in_data(ax, words, {"x": x, "y": y})
+        if {"x", "y"} <= row.keys():
+            yield {"label": words.get_text(), "point": 0, **about, "kind": "text", **row}
+
+
+def _parts(ax: Axes) -> dict[int, tuple[str, int | None]]:
+    """Return label and place of each part of error bars and bar charts, by the part's identity.
+
+    The caps of error bars have no place: they end what is read already.
+    """
+    from matplotlib.container import BarContainer, ErrorbarContainer
+
+    found: dict[int, tuple[str, int | None]] = {}
+    for container in ax.containers:
+        label = _own_label(container)
+        if isinstance(container, BarContainer):
+            found |= {id(bar): (label, i) for i, bar in enumerate(container.patches)}
+        if isinstance(container, ErrorbarContainer):
+            line, caps, bars = container.lines
+            found |= {id(part): (label, 0) for part in (line, *bars)}
+            found |= {id(cap): (label, None) for cap in caps}
+    return found
+
+
+def _middle(row: Row, axis: str) -> float:
+    start = float(row.get(axis, np.nan))
+    return round((start + float(row.get(f"{axis} end", start))) / 2, 9)
+
+
+def _own_label(artist: Any) -> str:
+    label = str(artist.get_label() or "")
+    return "" if label.startswith("_") else label
+
+
+def _tick_names(axis: Axis) -> dict[float, str]:
+    """Return the names that stand along an axis, by their places; none where ticks may move."""
+    from matplotlib.category import StrCategoryLocator
+    from matplotlib.ticker import FixedLocator
+
+    if not isinstance(axis.get_major_locator(), FixedLocator | StrCategoryLocator):
+        return {}
+    places = axis.get_majorticklocs()
+    labels = (label.get_text() for label in axis.get_majorticklabels())
+    return {round(float(at), 9): text for at, text in zip(places, labels, strict=False)}
+
+
+def _rows(ax: Axes, artist: Artist) -> Iterator[tuple[str, Row]]:
+    """Yield what is drawn of an artist, a point at a time."""
+    from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
+    from matplotlib.contour import ContourSet
+    from matplotlib.image import AxesImage
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch, Rectangle
+
+    # What is known of an artist by its kind, matplotlib types too widely for use.
+    drawn: Any = artist
+    if isinstance(artist, Line2D):
+        colour = _hex(drawn.get_color())
+        yield from _points(ax, drawn, "line", drawn.get_xydata(), colour)
+    elif isinstance(artist, ContourSet):
+        for level, path in zip(drawn.levels, drawn.get_paths(), strict=False):
+            for _, row in _points(ax, drawn, "contour", path.vertices, ""):
+                yield "contour", {**row, "value": level}
+    elif isinstance(artist, LineCollection):
+        yield from _pieces(ax, drawn)
+    elif isinstance(artist, PathCollection):
+        values = drawn.get_array()
+        colours = drawn.get_facecolor()
+        colour = _hex(colours[0]) if len(colours) == 1 else ""
+        found = _points(ax, drawn, "points", drawn.get_offsets(), colour)
+        for i, (kind, point) in enumerate(found):
+            yield kind, point if values is None else {**point, "value": values[i]}
+    elif isinstance(artist, QuadMesh):
+        corners = drawn.get_coordinates()
+        cells = np.ma.asarray(drawn.get_array()).reshape(len(corners) - 1, -1)
+        middles = (corners[:-1, :-1] + corners[1:, 1:]) / 2
+        for (i, j), value in np.ndenumerate(np.ma.filled(cells.astype(float), np.nan)):
+            yield "cell", {"x": middles[i, j, 0], "y": middles[i, j, 1], "value": value}
+    elif isinstance(artist, PolyCollection):
+        colours = drawn.get_facecolor()
+        for path in drawn.get_paths():
+            colour = _hex(colours[0]) if len(colours) else ""
+            yield from _points(ax, drawn, "band", path.vertices, colour)
+    elif isinstance(artist, Rectangle):
+        (x, y), width, height = drawn.get_xy(), drawn.get_width(), drawn.get_height()
+        ends = {"x": x, "y": y, "x end": x + width, "y end": y + height}
+        yield "bar", _in_data(ax, drawn, {**ends, "colour": _hex(drawn.get_facecolor())})
+    elif isinstance(artist, Patch):
+        shape = drawn.get_patch_transform().transform(drawn.get_path().vertices)
+        yield from _points(ax, drawn, "shape", shape, _hex(drawn.get_facecolor()))
+    elif isinstance(artist, AxesImage):
+        yield from _pixels(drawn)
+
+
+def _points(
+    ax: Axes, artist: Artist, kind: str, places: Any, colour: str
+) -> Iterator[tuple[str, Row]]:
+    for x, y in np.ma.filled(np.ma.asarray(places, dtype=float), np.nan):
+        yield kind, _in_data(ax, artist, {"x": x, "y": y, "colour": colour}, kind)
+
+
+def _pieces(ax: Axes, lines: Any) -> Iterator[tuple[str, Row]]:
+    """Yield error bars, and other lines that are drawn together, piece by piece."""
+    colours = lines.get_color()
+    colour = _hex(colours[0]) if len(colours) == 1 else ""
+    for line in lines.get_segments():
+        for (x, y), (x_end, y_end) in pairwise(line):
+            row = {"x": x, "y": y, "x end": x_end, "y end": y_end, "colour": colour}
+            yield "error bar or piece", _in_data(ax, lines, row)
+
+
+def _pixels(image: Any) -> Iterator[tuple[str, Row]]:
+    shades = image.get_array()
+    if shades.ndim != 2:
+        return  # a photograph: colours, and no numbers
+    rows, columns = shades.shape
+    left, right, bottom, top = image.get_extent()
+    first, last = (bottom, top) if image.origin == "lower" else (top, bottom)
+    for (i, j), value in np.ndenumerate(np.ma.filled(shades.astype(float), np.nan)):
+        x = left + (j + 0.5) * (right - left) / columns
+        y = first + (i + 0.5) * (last - first) / rows
+        yield "cell", {"x": x, "y": y, "value": value}
+
+
+def _in_data(ax: Axes, artist: Any, row: Row, kind: str = "") -> Row:
+    """Leave out a coordinate that is no number of the data but a place on the axes."""
+    # Points of a cloud are moved to their places; what turns them is their size.
+    of = getattr(artist, "get_offset_transform", None) if kind == "points" else None
+    across = (of or artist.get_transform)().contains_branch_seperately(ax.transData)
+    gone: Iterable[str] = [axis for axis, kept in zip("xy", across, strict=True) if not kept]
+    return {name: value for name, value in row.items() if name[0] not in gone}
+
+
+def _hex(colour: Any) -> str:
+    from matplotlib.colors import to_hex
+
+    return to_hex(colour)

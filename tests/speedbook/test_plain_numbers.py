@@ -1,0 +1,207 @@
+"""The numbers of tables and figures as CSV: one a cell, with all their digits."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paper.plots import plot_mse
+from speedbook.frames import numbers_csv, plain_csv
+from speedbook.plotted import plotted_csv
+from speedbook.run.results import read_results
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays():
+    yield
+    plt.close("all")
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def columns(**texts):
+    found = rows(plain_csv(list(texts), list(texts.values())))
+    return {name: [row[name] for row in found] for name in found[0]}
+
+
+# Tables
+
+
+@pytest.mark.parametrize(
+    ("cells", "plain"),
+    [
+        (["1.568 ± 0.113", "2.1 ± 0.04"], {"a": ["1.568", "2.1"], "a ±": ["0.113", "0.04"]}),
+        (["−1.5 ± 2e-03", "–"], {"a": ["-1.5", ""], "a ±": ["2e-03", ""]}),
+        (["1.568 ± 0.113", "1"], {"a": ["1.568", "1"], "a ±": ["0.113", ""]}),
+        (["3,893", "12"], {"a": ["3893", "12"]}),
+        (["12 %", "3.5 %"], {"a / %": ["12", "3.5"]}),
+        (["12 % ", ""], {"a / %": ["12", ""]}),
+        (["1,761 … 3,611", "1 … 2"], {"a low": ["1761", "1"], "a high": ["3611", "2"]}),
+        (["[0.1, 0.2]", "(-1, 2)"], {"a low": ["0.1", "-1"], "a high": ["0.2", "2"]}),
+        (
+            ["2 [1, 4]", "1.8 (1.0, 3.1)", "1,000 ± 3"],
+            {
+                "a": ["2", "1.8", "1000"],
+                "a ±": ["", "", "3"],
+                "a low": ["1", "1.0", ""],
+                "a high": ["4", "3.1", ""],
+            },
+        ),
+        (["1 to 2", "3 to inf"], {"a low": ["1", "3"], "a high": ["2", "inf"]}),
+        ([1 / 3, math.nan, math.inf], {"a": [repr(1 / 3), "", "inf"]}),
+        ([np.float64(1e-320), np.float32(0.1), np.int64(7)], {"a": None}),
+        # Words stay words, whatever number they hold.
+        (["12 rounds", "1"], {"a": ["12 rounds", "1"]}),
+        (["2024-01-01", "1"], {"a": ["2024-01-01", "1"]}),
+        (["12 %", "3"], {"a": ["12 %", "3"]}),
+        (["x ± y", "1 ± 2"], {"a": ["x ± y", "1 ± 2"]}),
+        ([".", "e5"], {"a": [".", "e5"]}),
+        ([True, False], {"a": ["True", "False"]}),
+        (["–", ""], {"a": ["–", ""]}),
+    ],
+)
+def test_a_column_of_text_becomes_columns_of_numbers(cells, plain):
+    found = columns(a=cells)
+    if plain["a" if "a" in plain else next(iter(plain))] is None:
+        assert [float(text) for text in found["a"]] == [float(cell) for cell in cells]
+    else:
+        assert found == plain
+
+
+@pytest.mark.slow
+@given(st.lists(st.floats(allow_nan=False), min_size=1))
+def test_no_digit_of_a_frame_is_lost(numbers):
+    found = rows(numbers_csv(pd.DataFrame({"a": numbers})))
+    assert [float(row["a"]) for row in found] == numbers
+
+
+@pytest.mark.slow
+@given(st.lists(st.tuples(st.floats(-1e9, 1e9), st.floats(0, 1e9)), min_size=1))
+def test_what_measured_values_say_is_what_their_columns_say(pairs):
+    found = columns(a=[f"{value:,.3f} ± {error:,.2f}" for value, error in pairs])
+    for value, (number, _) in zip(found["a"], pairs, strict=True):
+        assert float(value) == float(f"{number:.3f}")
+    assert [float(e) for e in found["a ±"]] == [float(f"{error:.2f}") for _, error in pairs]
+
+
+def test_heads_and_indices_of_several_levels_are_kept():
+    frame = pd.DataFrame(
+        [[1, "1 ± 2"], [3, "3 ± 4"]],
+        index=pd.MultiIndex.from_tuples([("a", 1), ("a", 2)], names=["k", "l"]),
+        columns=pd.MultiIndex.from_tuples([("m", "p"), ("m", "")]),
+    )
+    assert numbers_csv(frame) == "k,l,m / p,m,m ±\na,1,1,1,2\na,2,3,3,4\n"
+    assert numbers_csv(pd.DataFrame({"a": []})).splitlines() == [",a"]
+
+
+def test_a_table_that_came_without_its_numbers_gives_those_that_it_shows(tiny_notebook):
+    from nbformat.v4 import new_output
+
+    frame = pd.DataFrame({"ratio": ["1.5 ± 0.1", "2 ± 0.2"], "n": [1, 2]})
+    notebook = tiny_notebook("frame")
+    html = {"text/html": frame.to_html()}
+    notebook.cells[-1].outputs = [new_output("display_data", html)]
+    results, tables = read_results(notebook)
+    assert set(results.tables) == {"table-01.csv"}
+    assert tables["table-01.csv"] == ",ratio,n\n0,1.5 ± 0.1,1\n1,2 ± 0.2,2\n"
+    assert tables["table-01-numbers.csv"] == ",ratio,ratio ±,n\n0,1.5,0.1,1\n1,2,0.2,2\n"
+
+
+# Figures
+
+
+def test_curves_are_given_by_name_with_their_errors():
+    budgets = np.array([100.0, 1000.0, 1e4])
+    curves = {
+        name: (budgets, k / budgets, 0.1 / budgets) for k, name in ((1, "SPEED"), (3, "Oracle"))
+    }
+    fig, ax = plt.subplots()
+    plot_mse(ax, curves)
+    found = rows(plotted_csv(fig))
+    assert {row["title"] for row in found} == {"mean squared error"}
+    assert {row["x label"] for row in found} == {"rounds $n$"}
+    for name, (_, means, errors) in curves.items():
+        own = [row for row in found if row["label"] == name and row["kind"] != "text"]
+        line = [row for row in own if row["kind"] == "line"]
+        assert [(float(r["x"]), float(r["y"])) for r in line] == list(
+            zip(budgets, means, strict=True)
+        )
+        bars = [row for row in own if row["kind"] == "error bar or piece"]
+        assert [float(r["y"]) for r in bars] == list(means - errors)
+        assert [float(r["y end"]) for r in bars] == list(means + errors)
+        assert len(own) == len(line) + len(bars)
+        assert [row["point"] for row in line] == ["0", "1", "2"]
+
+
+def drawn(kind):
+    """Draw numbers in a way; return what the file must say of them, column by column."""
+    _, ax = plt.subplots()
+    values = [0.1 + 0.2, 1 / 3]
+    if kind == "bar":
+        ax.bar(["u", "v"], values)
+        return {"y end": values, "x name": ["u", "v"]}
+    if kind == "points":
+        ax.scatter([1, 2], values, c=[7, 8])
+        return {"x": [1, 2], "y": values, "value": [7, 8]}
+    if kind == "cell":
+        import seaborn
+
+        seaborn.heatmap(pd.DataFrame([values], columns=["p", "q"], index=["r"]), ax=ax)
+        return {"value": values, "x name": ["p", "q"], "y name": ["r", "r"]}
+    if kind == "line":
+        ax.axhline(values[0], label="reference")
+        return {"x": ["", ""], "y": values[:1] * 2, "label": ["reference"] * 2}
+    if kind == "band":
+        ax.fill_between([0, 1], values, label="b")
+        return {"label": ["b"] * 7}
+    image = np.array([values])
+    ax.imshow(image)
+    return {"value": values, "x": [0, 1], "y": [0, 0]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["bar", "points", "cell", "line", "band", "image"])
+def test_every_kind_of_drawing_gives_its_numbers_with_all_digits(kind):
+    wanted = drawn(kind)
+    found = [row for row in rows(plotted_csv(plt.gcf())) if row["kind"] != "text"]
+    for column, values in wanted.items():
+        texts = [row[column] for row in found]
+        numeric = not isinstance(values[0], str)
+        assert ([float(text) for text in texts] if numeric else texts) == values
+    assert {row["kind"] for row in found} == {"cell" if kind == "image" else kind}
+
+
+def test_numbers_that_a_figure_is_given_besides_follow():
+    fig, _ = plt.subplots()
+    found = rows(plotted_csv(fig, {"w": [[0.1], [0.2]]}))
+    assert [(row["kind"], row["label"], row["point"], row["value"]) for row in found] == [
+        ("data", "w", "0", "0.1"),
+        ("data", "w", "1", "0.2"),
+    ]
+
+
+def test_words_that_stand_at_a_place_of_the_data_are_told():
+    fig, ax = plt.subplots()
+    ax.text(1, 2.5, "57")
+    ax.text(0.1, 0.1, "a corner of the axes", transform=ax.transAxes)
+    (row,) = rows(plotted_csv(fig))
+    assert (row["kind"], row["label"], row["x"], row["y"]) == ("text", "57", "1.0", "2.5")
+
+
+def test_a_point_that_is_masked_is_empty():
+    fig, ax = plt.subplots()
+    ax.plot([0, 1], np.ma.masked_array([5.0, -9999.0], [False, True]))
+    assert [row["y"] for row in rows(plotted_csv(fig))] == ["5.0", ""]
