@@ -28,7 +28,9 @@ from speedbook.paths import write_if_changed
 #: Variables that change how Python, matplotlib, IPython and Jupyter behave begin like this.
 SETTINGS = ("PYTHON", "MPL", "MATPLOTLIB", "IPYTHON", "IPYKERNEL", "JUPYTER", "JPY_")
 #: Others: the width and the colours of a terminal, and switches of numpy, scipy and pandas.
-SWITCHES = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "SCIPY_ARRAY_API", "PANDAS_", "NUMPY_", "NPY_")
+SWITCHES = tuple(
+    "COLUMNS LINES FORCE_COLOR NO_COLOR SCIPY_ARRAY_API PANDAS_ NUMPY_ NPY_ OPENBLAS_CORETYPE".split()
+)
 #: Of these, what says where a Python is and where it may write, and how it reads names of files.
 KEPT = frozenset(
     "PYTHONPATH PYTHONHOME PYTHONPLATLIBDIR PYTHONEXECUTABLE PYTHONPYCACHEPREFIX "
