@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from speedlib._tolerances import VARIANCE_AGREEMENT
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Floats,
     check_actions,
@@ -113,9 +114,17 @@ class LinearBandit:
                         f"got {given} against {variances}"
                     )
         check_choice("noise", self.noise, tuple(NOISE_LAWS))
+        theta = check_vector("theta", self.theta, d)
+        with np.errstate(over="ignore"):
+            largest = np.abs(features @ theta).max()
+        if not largest <= LARGEST:
+            raise ValueError(
+                f"theta: the mean rewards that it gives must be at most {LARGEST:g} in size; "
+                f"got {largest:g}"
+            )
         fields = {
             "features": features,
-            "theta": check_vector("theta", self.theta, d),
+            "theta": theta,
             "Sigma": Sigma,
             "variances": variances,
         }
@@ -187,6 +196,13 @@ class LinearBandit:
         index = check_actions(actions, self.n_actions)
         eta = standard_noise(self.noise, index.size, check_rng(rng))
         return np.asarray(self.means[index] + np.sqrt(self.variances[index]) * eta)
+
+
+def check_bandit(bandit: object) -> LinearBandit:
+    """Return a bandit, or say what it is instead."""
+    if not isinstance(bandit, LinearBandit):
+        raise TypeError(f"bandit: expected a LinearBandit; got {type(bandit).__name__}")
+    return bandit
 
 
 def quadratic_form(features: Floats, matrix: Floats) -> Floats:

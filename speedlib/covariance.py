@@ -16,19 +16,20 @@ from speedlib._tolerances import (
 )
 from speedlib.bandit import quadratic_form
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Flags,
     Floats,
     check_choice,
-    check_counts,
     check_features,
     check_flag,
+    check_number,
     check_share,
 )
 from speedlib.estimators import column_scale, fit_parameter, pulled_actions
 from speedlib.psd import fit_psd, whitening
 from speedlib.quadratic import quadratic_features, svec_to_matrix
-from speedlib.rewards import Rewards
+from speedlib.rewards import Rewards, check_rewards
 
 __all__ = ["COVARIANCE_ESTIMATES", "CovarianceEstimate", "estimate_covariance"]
 
@@ -73,8 +74,7 @@ class CovarianceEstimate:
         An unconstrained estimate can be indefinite; a variance must be positive to be used. Where
         all residuals vanish, all variances become 1e-24.
         """
-        if not 0 < floor < np.inf:
-            raise ValueError(f"floor: must be positive and finite; got {floor}")
+        floor = check_number("floor", floor, above=0, below=np.inf, most=LARGEST)
         smallest = np.where(self.mean_square > 0, floor * self.mean_square, VANISHING_VARIANCE)
         return np.maximum(self.variances, smallest[..., None])
 
@@ -144,7 +144,7 @@ def estimate_covariance(
     """
     check_choice("method", method, COVARIANCE_ESTIMATES)
     features = check_features(features)
-    check_counts(rewards.counts, len(features))
+    check_rewards(rewards, len(features))
     ridge, reweighted = check_share("ridge", ridge), check_flag("reweighted", reweighted)
     if np.any(rewards.rounds == 0):
         raise ValueError("rewards: a covariance estimate needs at least one reward")

@@ -145,7 +145,8 @@ def optimal_design(
     features : array-like, shape (A, d)
         One row x(a) per action.
     variances : array-like, shape (A,)
-        Positive noise variances (checked but not used by ``"G"``).
+        Positive noise variances (checked but not used by ``"G"``). Where the features of an
+        action are all 0, its variance may be 0: it informs nothing and gets no share.
     criterion : {"PE", "A", "D", "G", "linear"}
         What to minimise.
     policy, direction : array-like, shape (A,) or (d,)
@@ -186,7 +187,7 @@ def optimal_design(
     """
     check_choice("criterion", criterion, CRITERIA)
     x = check_features(features)
-    v = check_variances(variances, x.shape[0])
+    v = check_variances(variances, x.shape[0], features=x)
     allowed = TOLERANCES[criterion] if tolerance is None else check_share("tolerance", tolerance)
     return _optimum(criterion, x, v, _target(criterion, x, policy, direction, matrix), allowed)
 
@@ -234,7 +235,7 @@ def design_efficiency(
     check_choice("criterion", criterion, CRITERIA)
     x = check_features(features)
     b = check_policy(weights, x.shape[0], name="weights")
-    v = check_variances(variances, x.shape[0])
+    v = check_variances(variances, x.shape[0], features=x)
     target = _target(criterion, x, policy, direction, matrix)
     value = criterion_value(criterion, b, x, v, target)
     if criterion == "G":  # The best value is d, whatever the features.

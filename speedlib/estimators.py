@@ -16,10 +16,11 @@ from speedlib.checks import (
     check_counts,
     check_direction,
     check_features,
+    check_replications,
     check_share,
     check_variances,
 )
-from speedlib.rewards import Rewards
+from speedlib.rewards import Rewards, check_rewards
 
 __all__ = [
     "ValueEstimate",
@@ -172,12 +173,11 @@ def value_coefficients(
     others through singular values of the weighted rows, which keep twice the digits.
     """
     features = check_features(features)
-    return weighted_coefficients(
-        check_counts(counts, len(features)),
-        features,
-        check_variances(variances, len(features), batch=True),
-        check_direction(direction, features.shape[1]),
-    )
+    counts = check_counts(counts, len(features))
+    variances = check_variances(variances, len(features), features=features, batch=True)
+    check_replications("variances", variances, "counts", counts, within=True)
+    direction = check_direction(direction, features.shape[1])
+    return weighted_coefficients(counts, features, variances, direction)
 
 
 def weighted_coefficients(
@@ -258,7 +258,8 @@ def policy_value(
     direction : array, shape (d,)
         The vector c; see `speedlib.designs.target_direction`.
     variances : array, shape (..., A)
-        Variances that the standard error is computed from (true or estimated), positive.
+        Variances that the standard error is computed from (true or estimated), positive; 0 is
+        allowed where the features of an action are all 0.
     weights : array, shape (..., A), optional
         Variances to weight by (not their inverses), when they differ; all ones for ordinary least
         squares.
@@ -275,11 +276,15 @@ def policy_value(
     """
     features = check_features(features)
     direction = check_direction(direction, features.shape[1])
-    variances = check_variances(variances, len(features), batch=True)
+    counts = check_rewards(rewards, len(features)).counts
+    variances = check_variances(variances, len(features), features=features, batch=True)
+    check_replications("variances", variances, "rewards", counts, within=True)
     used = variances
     if weights is not None:
-        used = check_variances(weights, len(features), batch=True, name="weights")
-    counts = check_counts(rewards.counts, len(features))
+        used = check_variances(
+            weights, len(features), features=features, batch=True, name="weights"
+        )
+        check_replications("weights", used, "rewards", counts, within=True)
     coefficients = weighted_coefficients(counts, features, used, direction)
     return combine(
         coefficients, rewards, variances, is_estimable(coefficients, features, direction)
@@ -327,10 +332,12 @@ def least_squares(
         If an argument breaks its rule.
     """
     features = check_features(features)
+    counts = check_rewards(rewards, len(features)).counts
     if variances is None:
         variances = np.ones(len(features))
-    check_counts(rewards.counts, len(features))
-    return fit_parameter(rewards, features, check_variances(variances, len(features), batch=True))
+    variances = check_variances(variances, len(features), features=features, batch=True)
+    check_replications("variances", variances, "rewards", counts, within=True)
+    return fit_parameter(rewards, features, variances)
 
 
 def fit_parameter(rewards: Rewards, features: Floats, variances: Floats) -> Floats:

@@ -18,6 +18,8 @@ from speedlib.checks import (
     check_count,
     check_designs,
     check_features,
+    check_replications,
+    check_rng,
 )
 from speedlib.identification import quadratic_coordinates
 from speedlib.rounding import efficient_counts
@@ -70,6 +72,7 @@ def exploration_design(
     check_choice("name", name, EXPLORATIONS)
     features = check_features(features)
     size = 1 if replications is None else check_count("replications", replications, 1)
+    rng = check_rng(rng)
     if name == "uniform":
         weights = np.full((size, len(features)), 1.0 / len(features))
     elif name == "identifiable":
@@ -183,8 +186,10 @@ def exploration_counts(
         Pulls that sum to `rounds`.
     """
     check_choice("sampling", sampling, SAMPLINGS)
-    rounds = check_budgets(rounds)
+    rounds, rng = check_budgets(rounds), check_rng(rng)
     weights = check_designs(weights)
+    if np.ndim(rounds) and weights.ndim > 1:
+        check_replications("rounds", rounds[..., None], "weights", weights)
     if sampling == "balanced":
         return efficient_counts(weights, rounds)
     return np.asarray(rng.multinomial(rounds, weights / weights.sum(axis=-1, keepdims=True)))

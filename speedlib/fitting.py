@@ -12,12 +12,14 @@ from speedlib._extras import needed_by
 from speedlib._tolerances import CONSTANT_TOLERANCE, MODEL_CHANGE, MOMENT_RANK_TOLERANCE
 from speedlib.bandit import quadratic_form
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Floats,
     check_choice,
     check_count,
     check_features,
     check_not_negative,
+    check_number,
     check_share,
     check_sizes,
     check_variances,
@@ -146,7 +148,8 @@ def fit_model(
     y = check_sizes("y", check_vector("y", y, len(X)))
     if len(X) <= X.shape[1]:
         raise ValueError(f"X: a fit needs more rows than columns; got shape {X.shape}")
-    check_share("variance_floor", variance_floor)
+    variance_floor = check_share("variance_floor", variance_floor)
+    tolerance = check_number("tolerance", tolerance, least=0)
     scale = column_scale(X)
     variances = np.ones(len(X))
     theta, Sigma = np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
@@ -184,9 +187,17 @@ def fit_variances(X: ArrayLike, squares: ArrayLike, *, variance_floor: float = 0
     array, shape (d, d)
     """
     X = check_features(X, "X")
-    squares = check_not_negative("squares", check_vector("squares", squares, len(X)))
-    check_share("variance_floor", variance_floor)
+    squares = _check_squares(squares, len(X))
+    variance_floor = check_share("variance_floor", variance_floor)
     return _regress(X, squares, variance_floor, np.zeros((X.shape[1], X.shape[1])))
+
+
+def _check_squares(squares: ArrayLike, size: int) -> Floats:
+    """Return squared residuals, whose own squares must stay within the range of floats."""
+    array = check_not_negative("squares", check_vector("squares", squares, size))
+    if array.max() > LARGEST**2:
+        raise ValueError(f"squares: must be at most {LARGEST**2:g}; got {array.max():g}")
+    return array
 
 
 def _regress(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
@@ -264,8 +275,8 @@ def calibration(variances: ArrayLike, squares: ArrayLike, groups: int = 10) -> C
     ValueError
         If there are fewer than two rows to a group.
     """
-    variances = check_variances(variances, np.size(variances), allow_zero=True)
-    squares = check_not_negative("squares", check_vector("squares", squares, variances.size))
+    variances = check_variances(variances, allow_zero=True)
+    squares = _check_squares(squares, variances.size)
     groups = check_count("groups", groups, 1)
     if variances.size < 2 * groups:
         raise ValueError(f"groups: each needs two of the {variances.size} rows; got {groups}")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from speedlib._rows import unit_rows
 from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, QUADRATIC_SPAN_TOLERANCE
-from speedlib.checks import Flags, Floats, check_features, check_not_negative
+from speedlib.checks import Flags, Floats, check_features, check_weights
 from speedlib.estimators import column_scale
 from speedlib.quadratic import quadratic_features
 
@@ -80,9 +80,7 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
     Identifiability(rank 2 of 3, the variances of 2 of 3 actions determined)
     """
     x = check_features(features)
-    b = check_not_negative("weights", weights)
-    if b.shape != (len(x),):
-        raise ValueError(f"weights: expected shape ({len(x)},); got shape {b.shape}")
+    b = check_weights(weights, len(x), batch=False)
     rows = unit_rows(quadratic_coordinates(x))
     _, values, right = np.linalg.svd(rows[b > 0], full_matrices=False)
     basis = right[_counted(values)]

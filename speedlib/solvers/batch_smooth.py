@@ -30,8 +30,7 @@ from speedlib._tolerances import (
     SMOOTH_EFFICIENCY,
     WHITENED,
 )
-from speedlib.checks import Floats, check_choice, check_features, check_share
-from speedlib.solvers._batch_arguments import check_problems
+from speedlib.checks import Floats, check_choice, check_features, check_problems, check_share
 from speedlib.solvers._batch_newton import Problems
 from speedlib.solvers.exchange import solve
 
@@ -112,7 +111,7 @@ def smooth_designs(
            [0.33333, 0.66667]])
     """
     x = check_features(features)
-    v = check_problems(variances, x.shape[0])
+    v = check_problems(variances, x)
     check_choice("criterion", criterion, ("A", "D"))
     tolerance = check_share("tolerance", tolerance)
     weights, values, bounds = np.zeros(v.shape), np.zeros(len(v)), np.zeros(len(v))
