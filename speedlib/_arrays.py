@@ -161,7 +161,7 @@ def _column(name: str, what: str, column: Any) -> NDArray[Any]:
         # Nullable and sparse columns name the dtype of their numbers.
         plain = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
         return np.asarray(column.to_numpy(dtype=plain))
-    if dtype == object:
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return _numbers(f"{name}, {what}" if what != "it" else name, np.asarray(column))
     raise TypeError(
         f"{name}: expected real numbers; {what} has dtype {dtype}: convert it to numbers first"

@@ -42,7 +42,7 @@ from speedlib.checks import (
     check_variances,
 )
 from speedlib.estimators import pulled_actions
-from speedlib.identification import quadratic_coordinates
+from speedlib.identification import coordinates
 
 __all__ = ["best_exploration_length", "estimation_cost"]
 
@@ -105,7 +105,7 @@ def estimation_cost(
     check_replications("exploration", q, "design", p)
     kappa = check_number("kappa", kappa, least=0, most=LARGEST)
     v = v / v.max(axis=-1, keepdims=True)  # only their ratios matter
-    phi = quadratic_coordinates(x)
+    phi = coordinates(x)
     explored, support = pulled_actions(q), pulled_actions(p)
     rows, needed = phi[explored] * np.sqrt(_take(q, explored))[..., None], phi[support]
     left, values, right = np.linalg.svd(rows, full_matrices=False)

@@ -41,6 +41,7 @@ from speedlib.criteria import (
     target_direction,
 )
 from speedlib.solvers import elfving, exchange
+from speedlib.solvers._naming import points_are_features
 
 __all__ = [
     "CRITERIA",
@@ -256,7 +257,8 @@ def _optimum(
         assert target is not None
         design = _pe_design(x, v, target)
     else:
-        design = _smooth_design(x, v, criterion, target, tolerance)
+        with points_are_features():
+            design = _smooth_design(x, v, criterion, target, tolerance)
     if not design.efficiency_bound >= 1 - tolerance:
         warnings.warn(_complaint(design, tolerance), DesignWarning, stacklevel=3)
     return design

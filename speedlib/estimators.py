@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from speedlib._arrays import real_array
 from speedlib._tolerances import ESTIMABLE_TOLERANCE, ROWS_RANK_TOLERANCE, WELL_CONDITIONED
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Flags,
     Floats,
@@ -16,6 +18,7 @@ from speedlib.checks import (
     check_counts,
     check_direction,
     check_features,
+    check_finite,
     check_replications,
     check_share,
     check_variances,
@@ -69,12 +72,18 @@ class ValueEstimate:
         )
 
 
-def normal_interval(middle: Floats, error: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of normal intervals of the given level."""
+def normal_interval(middle: ArrayLike, error: ArrayLike, level: float) -> tuple[Floats, Floats]:
+    """Return the ends of normal intervals of the given level; an error may be infinite."""
+    center = check_finite("middle", middle)
+    spread = np.asarray(real_array("error", error), dtype=np.float64)
+    if not np.all(spread >= 0):
+        raise ValueError(f"error: must be at least 0; got {spread[~(spread >= 0)].ravel()[0]:g}")
+    if spread.ndim and spread.shape != center.shape:
+        raise ValueError(f"error: expected shape {center.shape}; got shape {spread.shape}")
     from statistics import NormalDist  # brings decimal numbers and fractions along
 
-    half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * error
-    return middle - half, middle + half
+    half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * spread
+    return np.asarray(center - half), np.asarray(center + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,13 +304,33 @@ def combine(
     coefficients: Floats, rewards: Rewards, variances: Floats, estimable: Flags
 ) -> ValueEstimate:
     """Combine mean rewards with given coefficients into a value and its standard error."""
-    error = np.sqrt(conditional_variance(coefficients, rewards.counts, variances))
+    error = np.sqrt(combined_variance(coefficients, rewards.counts, variances))
     value = np.sum(coefficients * rewards.means, axis=-1)
     return ValueEstimate(value, np.where(estimable, error, np.inf), estimable)
 
 
-def conditional_variance(coefficients: Floats, counts: Counts, variances: Floats) -> Floats:
-    r"""Return :math:`\sum_a \ell_a^2\sigma^2(a)/T(a)` over the pulled actions, shape (...,)."""
+def conditional_variance(
+    coefficients: ArrayLike, counts: ArrayLike, variances: ArrayLike
+) -> Floats:
+    r"""Return :math:`\sum_a \ell_a^2\sigma^2(a)/T(a)` over the pulled actions, shape (...,).
+
+    Coefficients, counts and variances have the shape (..., A).
+    """
+    weights = check_finite("coefficients", coefficients)
+    if weights.ndim == 0:
+        raise ValueError("coefficients: expected shape (..., A); got one number")
+    if not np.abs(weights).max(initial=0.0) <= LARGEST**2:
+        raise ValueError(f"coefficients: must be at most {LARGEST**2:g} in size")
+    pulls = check_counts(counts, weights.shape[-1])
+    v = check_variances(variances, weights.shape[-1], allow_zero=True, batch=True)
+    check_replications("counts", pulls, "coefficients", weights)
+    check_replications("variances", v, "coefficients", weights)
+    check_replications("variances", v, "counts", pulls)
+    return combined_variance(weights, pulls, v)
+
+
+def combined_variance(coefficients: Floats, counts: Counts, variances: Floats) -> Floats:
+    """Return the variance of a combination of mean rewards, for checked numbers."""
     return np.asarray(np.sum(coefficients**2 * variances / np.maximum(counts, 1), axis=-1))
 
 

@@ -21,7 +21,7 @@ from speedlib.checks import (
     check_replications,
     check_rng,
 )
-from speedlib.identification import quadratic_coordinates
+from speedlib.identification import coordinates
 from speedlib.rounding import efficient_counts
 from speedlib.solvers.exchange import solve
 
@@ -119,7 +119,7 @@ def identifiable_design(features: ArrayLike) -> Floats:
     features = check_features(features)
     if not features.any():
         raise ValueError("features: exploration needs an action whose features are not all 0")
-    return solve(quadratic_coordinates(features), "D").weights
+    return solve(coordinates(features), "D").weights
 
 
 def pca_directions(features: ArrayLike) -> Floats:

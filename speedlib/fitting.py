@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from speedlib._extras import needed_by
 from speedlib._tolerances import CONSTANT_TOLERANCE, MODEL_CHANGE, MOMENT_RANK_TOLERANCE
-from speedlib.bandit import quadratic_form
+from speedlib.bandit import quadratic_values
 from speedlib.checks import (
     LARGEST,
     Counts,
@@ -26,7 +26,7 @@ from speedlib.checks import (
     check_vector,
 )
 from speedlib.estimators import column_scale
-from speedlib.psd import fit_psd
+from speedlib.psd import regress_psd
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +162,7 @@ def fit_model(
         theta = np.asarray(np.linalg.lstsq(rows, y / sigma, rcond=None)[0]) / scale
         squares = (y - X @ theta) ** 2
         Sigma = _regress(X, squares, variance_floor, Sigma)
-        variances = quadratic_form(X, Sigma)
+        variances = quadratic_values(X, Sigma)
         if np.linalg.norm(theta - old) <= tolerance * np.linalg.norm(theta):
             break
     return Fit(theta, Sigma, variances, float(squares.mean()), iterations)
@@ -209,8 +209,8 @@ def _regress(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
     inverse = np.linalg.pinv(moment, rcond=MOMENT_RANK_TOLERANCE, hermitian=True)
     base = inverse / np.outer(scale, scale) * (floor * squares.mean() / d)
     root = np.full((1, n), 1.0 / np.sqrt(n))
-    target = (squares - quadratic_form(X, base))[None, :]
-    free, _ = fit_psd(X[None], root, target, X, start=(start - base)[None])
+    target = (squares - quadratic_values(X, base))[None, :]
+    free, _ = regress_psd(X[None], root, target, X, (start - base)[None])
     return np.asarray(base + free[0])
 
 

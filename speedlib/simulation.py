@@ -26,7 +26,7 @@ from speedlib.checks import (
 )
 from speedlib.curves import MSECurves
 from speedlib.designs import optimal_design
-from speedlib.estimators import conditional_variance, distinct_rows
+from speedlib.estimators import combined_variance, distinct_rows
 from speedlib.trials import Commitment, Strategy, commit
 
 __all__ = ["METHODS", "Moments", "conditional_moments", "mse_curve"]
@@ -231,7 +231,7 @@ def conditional_moments(commitment: Commitment, bandit: LinearBandit, policy: Ar
     coefficients, counts = commitment.coefficients, commitment.counts
     if len(distinct_rows(coefficients)) == len(distinct_rows(counts)):
         coefficients, counts = distinct_rows(coefficients), distinct_rows(counts)
-    variance = conditional_variance(coefficients, counts, bandit.variances)
+    variance = combined_variance(coefficients, counts, bandit.variances)
     bias = commitment.offset + coefficients @ bandit.means - bandit.value(policy)
     return Moments(np.broadcast_to(variance, bias.shape), np.asarray(bias))
 
