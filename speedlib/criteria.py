@@ -97,7 +97,7 @@ def information_matrix(weights: ArrayLike, features: ArrayLike, variances: Array
     """
     x = check_features(features)
     b = check_weights(weights, x.shape[0])
-    if not b.max() <= LARGEST**2:
+    if not b.max(initial=0.0) <= LARGEST**2:
         raise ValueError(f"weights: entries must be at most {LARGEST**2:g}; got {b.max():g}")
     v = check_variances(variances, x.shape[0], features=x, batch=True)
     check_replications("variances", v, "weights", b)
@@ -254,7 +254,7 @@ def _quotients(targets: Floats, scale: Floats) -> tuple[Floats, NDArray[np.int32
     """
     with np.errstate(over="ignore"):
         plain = targets / scale
-    if np.abs(plain).max() < MODERATE:
+    if np.abs(plain).max(initial=0.0) < MODERATE:
         return np.asarray(plain), np.zeros(plain.shape[:-1], dtype=np.int32)
     mantissa, exponent = np.frexp(scale)
     part, own = np.frexp(targets / mantissa)

@@ -14,6 +14,7 @@ from speedlib.checks import (
     check_count,
     check_number,
     check_policy,
+    check_sizes,
     check_variances,
     frozen,
 )
@@ -305,6 +306,8 @@ def fit_environment(
     name : str
     """
     X, y = prepare_table(X, y, preprocessing)
+    threshold_policy(np.ones(len(X)), n_low, low_probability)  # refuses before the fit, not after
     fit = fit_model(X, y, variance_floor=variance_floor)
+    check_sizes("y", fit.variances, "the variances fitted to it")
     policy = threshold_policy(fit.variances, n_low, low_probability)
     return Environment(name, LinearBandit(X, fit.theta, Sigma=fit.Sigma, noise=noise), policy)

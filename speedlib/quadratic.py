@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib.checks import Floats, Indices, check_count, check_finite, frozen
+from speedlib.checks import LARGEST, Floats, Indices, check_count, check_finite, frozen
 
 __all__ = ["matrix_to_svec", "quadratic_features", "svec_to_matrix"]
 
@@ -23,6 +23,9 @@ def quadratic_features(features: ArrayLike) -> Floats:
     x = check_finite("features", features)
     if x.ndim == 0:
         raise ValueError("features: expected shape (..., d); got one number")
+    size = np.abs(x).max(initial=0.0)
+    if not size <= LARGEST:
+        raise ValueError(f"features: must be at most {LARGEST:g} in size; got {size:g}")
     return quadratic_rows(x)
 
 

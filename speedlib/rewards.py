@@ -58,7 +58,7 @@ class Rewards:
         counts = check_counts(self.counts, means.shape[-1])
         if not counts.shape == means.shape == scatters.shape:
             raise ValueError(
-                "rewards: counts, means and scatters must have one shape; "
+                "counts, means, scatters: must have one shape; "
                 f"got {counts.shape}, {means.shape} and {scatters.shape}"
             )
         for name, array in (("means", means), ("scatters", scatters)):

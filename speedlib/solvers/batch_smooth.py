@@ -32,6 +32,7 @@ from speedlib._tolerances import (
 )
 from speedlib.checks import Floats, check_choice, check_features, check_problems, check_share
 from speedlib.solvers._batch_newton import Problems
+from speedlib.solvers._naming import points_are_features
 from speedlib.solvers.exchange import solve
 
 __all__ = ["SmoothDesigns", "smooth_designs"]
@@ -125,7 +126,8 @@ def smooth_designs(
             weights[block], values[block], bounds[block] = solved
     left = np.flatnonzero(~(bounds >= 1.0 - tolerance))
     for r in left:
-        single = solve(x / np.sqrt(v[r])[:, None], criterion, tolerance=tolerance)
+        with points_are_features():
+            single = solve(x / np.sqrt(v[r])[:, None], criterion, tolerance=tolerance)
         weights[r], values[r], bounds[r] = single.weights, single.value, single.efficiency_bound
     return SmoothDesigns(weights, values, bounds, left.size)
 

@@ -337,3 +337,44 @@ def test_features_in_unlike_units(criterion: str) -> None:
         assert other.efficiency_bound >= 1 - 1e-6 and other.value > 1e110
     else:
         assert other.weights == pytest.approx(plain.weights, abs=1e-5)
+
+
+# --- a feature that next to nothing is left of ----------------------------------------------------
+
+
+@pytest.mark.parametrize("dust", [1e-309, 5e-324, 1e-300, 1e-200])
+def test_a_design_that_sees_a_feature_as_dust_alone_is_useless(dust: float) -> None:
+    features, direction = [[1.0, dust], [0.0, 1.0]], [0.0, 1.0]
+    assert pe_loss([1.0, 0.0], features, [1, 1], direction=direction) == np.inf
+    assert design_efficiency([1.0, 0.0], features, [1, 1], direction=direction) == 0.0
+    losses = pe_loss([[1.0, 0.0], [0.0, 1.0]], features, [1, 1], direction=direction)
+    assert losses == pytest.approx([np.inf, 1.0])
+    for criterion in ("A", "D", "G"):
+        assert design_efficiency([1.0, 0.0], features, [1, 1], criterion) == 0.0
+
+
+@pytest.mark.parametrize("dust", [1e-100, 1e-140])
+def test_a_loss_within_the_range_of_floats_is_right(dust: float) -> None:
+    features, direction = [[dust, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 0.0]
+    loss = pe_loss([0.5, 0.0, 0.5], features, [1, 1, 1], direction=direction)
+    assert loss == pytest.approx(2 / dust**2, rel=1e-12)
+
+
+# --- replications that do not fit -----------------------------------------------------------------
+
+
+def test_replications_that_do_not_fit_are_named() -> None:
+    rows, many = np.stack([V, V, V]), np.tile(B, (2, 1))
+    for call in (
+        lambda: policy_value(REWARDS, X, C, rows),
+        lambda: least_squares(REWARDS, X, rows),
+        lambda: value_coefficients(REWARDS.counts, X, rows, C),
+        lambda: pe_loss(many, X, rows, direction=C),
+        lambda: information_matrix(many, X, rows),
+    ):
+        with pytest.raises(ValueError, match=r"^variances: expected one row for all replications"):
+            call()
+    with pytest.raises(ValueError, match="^weights: expected one row"):
+        policy_value(REWARDS, X, C, V, weights=rows)
+    with pytest.raises(ValueError, match=r"^(design|exploration): expected one row"):
+        estimation_cost(X, rows, many, B)
