@@ -67,10 +67,11 @@ def check_number(
 def _float(name: str, value: Any) -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name}: expected a number; got {shown(value)}")
+    number: Any = value
     try:
-        return float(value)
+        return float(number)
     except OverflowError:
-        return np.inf if value > 0 else -np.inf
+        return np.inf if number > 0 else -np.inf
 
 
 def check_share(name: str, value: Any) -> float:

@@ -181,11 +181,11 @@ def quantile_slope(
     No resample is drawn out: its quantile is an order statistic of the sample, whose rank is
     binomial. The cost is that of sorting the samples.
     """
-    check_share("share", share)
+    share = check_share("share", share)
     tail, rng = (1 - check_share("level", level)) / 2, check_rng(rng)
     places = _positive("x", x)
     if not isinstance(samples, Iterable) or isinstance(samples, str):
-        raise TypeError(f"samples: expected a sequence of samples; got {samples!r}")
+        raise TypeError(f"samples: expected a sequence of samples; got {samples!r:.60}")
     ordered = [np.sort(_sample(sample, place)) for place, sample in enumerate(samples)]
     if len(ordered) != places.size:
         raise ValueError(

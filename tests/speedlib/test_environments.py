@@ -108,8 +108,8 @@ def test_losses_of_the_designs_in_the_unit_ball() -> None:
     [
         ({"n_actions": 2}, ValueError, "n_actions.*at least 3.*2"),
         ({"n_actions": 5.0}, TypeError, "n_actions.*whole number.*5.0"),
-        ({"low_variance": 0.0}, ValueError, r"variances.*greater than 0.*got 0.*\(0,\)"),
-        ({"high_variance": -1.0}, ValueError, r"variances.*greater than 0.*-1.*\(1,\)"),
+        ({"low_variance": 0.0}, ValueError, r"low_variance.*greater than 0.*got 0"),
+        ({"high_variance": -1.0}, ValueError, r"high_variance.*greater than 0.*-1"),
         ({"optimal_probability": 0.95}, ValueError, "optimal_probability.*at most 1.*0.95"),
         ({"noise": "pink"}, ValueError, "noise.*'gaussian'.*pink"),
     ],
