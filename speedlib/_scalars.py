@@ -55,13 +55,16 @@ def check_number(
     open_low = number > above or above == -np.inf
     open_high = number < below or below == np.inf
     if not (open_low and open_high and least <= number <= most):
-        rules = {
-            "above": (above, -np.inf), "below": (below, np.inf),
-            "at least": (least, -np.inf), "at most": (most, np.inf),
-        }  # fmt: skip
-        rule = " and ".join(f"{how} {at:g}" for how, (at, idle) in rules.items() if at != idle)
-        raise ValueError(f"{name}: must be {rule or 'a number'}; got {shown(value)}")
+        raise ValueError(f"{name}: must {_rule(above, below, least, most)}; got {shown(value)}")
     return number
+
+
+def _rule(above: float, below: float, least: float, most: float) -> str:
+    if np.isfinite([least, most]).all():
+        return f"lie between {least:g} and {most:g}"
+    limits = {"at least": least, "above": above, "at most": most, "below": below}
+    rules = [f"{how} {limit:g}" for how, limit in limits.items() if np.isfinite(limit)]
+    return f"be {' and '.join(rules) or 'a number'}"
 
 
 def _float(name: str, value: Any) -> float:

@@ -100,7 +100,7 @@ class LinearBandit:
         features = check_features(self.features)
         n_actions, d = features.shape
         if self.Sigma is None and self.variances is None:
-            raise ValueError("Sigma, variances: at least one of them is needed; got neither")
+            raise ValueError("Sigma, variances: give Sigma or variances; got neither")
         Sigma = None if self.Sigma is None else check_psd("Sigma", self.Sigma, d)
         if Sigma is None:
             variances = check_variances(self.variances, n_actions, allow_zero=True)

@@ -318,11 +318,10 @@ def check_budgets(rounds: Any, minimum: int = 0) -> Counts:
     array = real_array("rounds", rounds)
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"rounds: expected whole numbers; got dtype {array.dtype}: {shown(rounds)}")
-    if array.size and (array.min() < minimum or array.max() > MAX_COUNT):
-        raise ValueError(
-            f"rounds: must lie between {minimum} and {MAX_COUNT}; "
-            f"got {array.min()} to {array.max()}"
-        )
+    if array.size and array.min() < minimum:
+        raise ValueError(f"rounds: must be at least {minimum}; got {array.min()}")
+    if array.size and array.max() > MAX_COUNT:
+        raise ValueError(f"rounds: must be at most {MAX_COUNT}; got {array.max()}")
     return array.astype(np.int64)
 
 

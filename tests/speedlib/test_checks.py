@@ -364,11 +364,11 @@ def test_numbers_are_held_to_their_limits() -> None:
     assert checks.check_number("k", Fraction(1, 2), least=0) == 0.5
     assert checks.check_number("k", np.float32(0.5)) == 0.5
     for value, limits, rule in (
-        (-1, {"least": 0, "most": 1}, "at least 0 and at most 1"),
+        (-1, {"least": 0, "most": 1}, "lie between 0 and 1"),
         (0, {"above": 0}, "above 0"),
         (1, {"below": 1}, "below 1"),
         (NAN, {"least": 0}, "at least 0"),
         (10**400, {"most": 1}, "at most 1"),
     ):
-        with pytest.raises(ValueError, match=says("k: must be ", rule, "; got ")):
+        with pytest.raises(ValueError, match=says("k: must ", rule, "; got ")):
             checks.check_number("k", value, **limits)
