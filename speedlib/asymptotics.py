@@ -103,7 +103,7 @@ def estimation_cost(
     check_replications("design", p, "variances", v)
     check_replications("exploration", q, "variances", v)
     check_replications("exploration", q, "design", p)
-    kappa = check_number("kappa", kappa, least=0, most=LARGEST)
+    kappa = check_number("kappa", kappa, least=0, below=LARGEST)
     v = v / v.max(axis=-1, keepdims=True)  # only their ratios matter
     phi = coordinates(x)
     explored, support = pulled_actions(q), pulled_actions(p)

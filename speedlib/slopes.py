@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._arrays import shown
 from speedlib.checks import (
     Floats,
     check_finite,
@@ -185,7 +186,7 @@ def quantile_slope(
     tail, rng = (1 - check_share("level", level)) / 2, check_rng(rng)
     places = _positive("x", x)
     if not isinstance(samples, Iterable) or isinstance(samples, str):
-        raise TypeError(f"samples: expected a sequence of samples; got {samples!r:.60}")
+        raise TypeError(f"samples: expected a sequence of samples; got {shown(samples)}")
     ordered = [np.sort(_sample(sample, place)) for place, sample in enumerate(samples)]
     if len(ordered) != places.size:
         raise ValueError(
