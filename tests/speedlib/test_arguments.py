@@ -92,10 +92,11 @@ def same(one: Any, other: Any) -> bool:
     return all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in pairs)
 
 
-#: What is named as the field of a strategy that it is.
+#: What is named as the field of a class that it is, or by what must be as many.
 NAMED_LIKE = {
     ("exploration_length", "rule"): "exploration_rounds",
     ("standard_noise", "law"): "noise",
+    ("quantile_slope", "x"): "samples",  # one of these for each of those
     ("check_exploration_length", "rule"): "exploration_rounds",
 }
 
@@ -118,7 +119,8 @@ def outcome(where: tuple[str, str], value: Any, *, also: bool = False) -> Outcom
             result = door.call(**arguments)
         except (TypeError, ValueError) as error:
             head = str(error).split(": ", 1)[0]
-            names = set(door.arguments) if also else {argument, NAMED_LIKE.get(where, argument)}
+            names = {argument, NAMED_LIKE.get(where, argument)}
+            names |= set(door.arguments) if also else set()
             # A sum, or a product, of what was passed is named as such.
             assert names & set(re.findall(r"\w+", head)), f"unnamed: {error}"
             assert len(str(error)) < 400, f"too long: {error}"
