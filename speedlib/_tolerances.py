@@ -188,7 +188,16 @@ NO_LENGTH = 1e-300
 #: worst case, and for a hundred as a rule; floats miss less, even a million of them.
 POLICY_TOLERANCE = 1e-8
 
-#: Excess of two probabilities over one: decimal fractions as typed, so much less than above.
+#: The same for a policy in single precision, such as a softmax of float32: its entries are rounded
+#: to 6e-8, and exponentials and sums in that precision leave some more; 80 of its EPS in all.
+SINGLE_POLICY_TOLERANCE = 1e-5
+
+#: The same in half precision: ten of its EPS. Such a policy is known to three digits at best.
+HALF_POLICY_TOLERANCE = 1e-2
+
+#: Excess of two probabilities over one, or what an entry of a policy may lie below zero, relative
+#: to the largest: decimal fractions as typed, and what is left of them, so much less than above. In
+#: lower precision it is the tolerance of the sum.
 PROBABILITY_TOLERANCE = 1e-12
 
 #: Skewness, or a negative eigenvalue, of a positive semidefinite matrix with a unit diagonal: such

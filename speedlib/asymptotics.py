@@ -28,17 +28,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._arrays import real_array
 from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, QUADRATIC_SPAN_TOLERANCE
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Floats,
     check_designs,
     check_features,
+    check_number,
+    check_replications,
     check_rounds,
     check_variances,
 )
 from speedlib.estimators import pulled_actions
-from speedlib.identification import quadratic_coordinates
+from speedlib.identification import coordinates
 
 __all__ = ["best_exploration_length", "estimation_cost"]
 
@@ -93,12 +97,15 @@ def estimation_cost(
     0.5
     """
     x = check_features(features)
-    v = check_variances(variances, len(x), batch=True)
-    p, q = check_designs(design), check_designs(exploration)
-    if not 0 <= kappa < np.inf:
-        raise ValueError(f"kappa: must be at least 0 and finite; got {kappa}")
+    v = check_variances(variances, len(x), features=x, batch=True)
+    p = check_designs(design, len(x), "design")
+    q = check_designs(exploration, len(x), "exploration")
+    check_replications("design", p, "variances", v)
+    check_replications("exploration", q, "variances", v)
+    check_replications("exploration", q, "design", p)
+    kappa = check_number("kappa", kappa, least=0, below=LARGEST)
     v = v / v.max(axis=-1, keepdims=True)  # only their ratios matter
-    phi = quadratic_coordinates(x)
+    phi = coordinates(x)
     explored, support = pulled_actions(q), pulled_actions(p)
     rows, needed = phi[explored] * np.sqrt(_take(q, explored))[..., None], phi[support]
     left, values, right = np.linalg.svd(rows, full_matrices=False)
@@ -144,7 +151,8 @@ def best_exploration_length(cost: ArrayLike, rounds: int) -> Floats:
     array, shape (...,)
         A length that is neither rounded nor limited by the budget.
     """
-    v = np.asarray(cost, dtype=np.float64)
+    v = np.asarray(real_array("cost", cost), dtype=np.float64)
     if not np.all(v >= 0):
-        raise ValueError(f"cost: must be at least 0; got {v.min():g}")
+        wrong = v[~(v >= 0)].ravel()[0]
+        raise ValueError(f"cost: must be at least 0; got {wrong:g}")
     return np.asarray(np.sqrt(v * check_rounds(rounds)))

@@ -9,12 +9,15 @@ from numpy.typing import ArrayLike
 
 from speedlib._tolerances import VARIANCE_AGREEMENT
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Floats,
     check_actions,
     check_choice,
+    check_count,
     check_counts,
     check_features,
+    check_finite,
     check_policy,
     check_psd,
     check_rng,
@@ -97,13 +100,13 @@ class LinearBandit:
         features = check_features(self.features)
         n_actions, d = features.shape
         if self.Sigma is None and self.variances is None:
-            raise ValueError("LinearBandit: give Sigma or variances; got neither")
+            raise ValueError("Sigma, variances: give Sigma or variances; got neither")
         Sigma = None if self.Sigma is None else check_psd("Sigma", self.Sigma, d)
         if Sigma is None:
             variances = check_variances(self.variances, n_actions, allow_zero=True)
         else:
             # Rounding can push the variance of an action in the null space of Sigma below zero.
-            variances = np.maximum(quadratic_form(features, Sigma), 0.0)
+            variances = np.maximum(quadratic_values(features, Sigma), 0.0)
             check_sizes("Sigma", variances, "the variances that it gives")
             if self.variances is not None:
                 given = check_variances(self.variances, n_actions, allow_zero=True)
@@ -113,9 +116,17 @@ class LinearBandit:
                         f"got {given} against {variances}"
                     )
         check_choice("noise", self.noise, tuple(NOISE_LAWS))
+        theta = check_vector("theta", self.theta, d)
+        with np.errstate(over="ignore"):
+            largest = np.abs(features @ theta).max()
+        if not largest <= LARGEST:
+            raise ValueError(
+                f"theta: the mean rewards that it gives must be at most {LARGEST:g} in size; "
+                f"got {largest:g}"
+            )
         fields = {
             "features": features,
-            "theta": check_vector("theta", self.theta, d),
+            "theta": theta,
             "Sigma": Sigma,
             "variances": variances,
         }
@@ -189,14 +200,35 @@ class LinearBandit:
         return np.asarray(self.means[index] + np.sqrt(self.variances[index]) * eta)
 
 
-def quadratic_form(features: Floats, matrix: Floats) -> Floats:
+def check_bandit(bandit: object) -> LinearBandit:
+    """Return a bandit, or say what it is instead."""
+    if not isinstance(bandit, LinearBandit):
+        raise TypeError(f"bandit: expected a LinearBandit; got {type(bandit).__name__}")
+    return bandit
+
+
+def quadratic_form(features: ArrayLike, matrix: ArrayLike) -> Floats:
     r"""Return :math:`x(a)^\top S x(a)` for every row a, shape (..., A); S has shape (..., d, d)."""
+    x, S = check_features(features), check_finite("matrix", matrix)
+    d = x.shape[1]
+    if S.shape[-2:] != (d, d):
+        raise ValueError(f"matrix: expected shape (..., {d}, {d}); got shape {S.shape}")
+    if not np.abs(S).max(initial=0.0) <= LARGEST**2:
+        raise ValueError(
+            f"matrix: entries must be at most {LARGEST**2:g} in size; got {np.abs(S).max():g}"
+        )
+    return quadratic_values(x, S)
+
+
+def quadratic_values(features: Floats, matrix: Floats) -> Floats:
+    """Return quadratic forms of checked numbers."""
     return np.asarray(np.einsum("ai,...ij,aj->...a", features, matrix, features, optimize=True))
 
 
 def standard_noise(law: str, size: int, rng: np.random.Generator) -> Floats:
     """Draw noise of mean 0 and variance 1 from a law of `NOISE_LAWS`, shape (size,)."""
     check_choice("noise", law, tuple(NOISE_LAWS))
+    size, rng = check_count("size", size, 0), check_rng(rng)
     if law == "gaussian":
         return rng.standard_normal(size)
     if law == "uniform":

@@ -1,14 +1,33 @@
-"""Input checks: every complaint names the argument, the offending value and the rule."""
+"""Input checks: every complaint names the argument, the offending value and the rule.
+
+Arrays come in through `speedlib._arrays.real_array`; the rules here say what they must hold.
+"""
 
 from __future__ import annotations
 
-import reprlib
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from speedlib._tolerances import POLICY_TOLERANCE, PSD_TOLERANCE
+from speedlib._arrays import real_array, shown
+from speedlib._scalars import (
+    MAX_COUNT,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_rng,
+    check_rounds,
+    check_share,
+)
+from speedlib._tolerances import (
+    HALF_POLICY_TOLERANCE,
+    POLICY_TOLERANCE,
+    PROBABILITY_TOLERANCE,
+    PSD_TOLERANCE,
+    SINGLE_POLICY_TOLERANCE,
+)
 
 __all__ = [
     "Counts",
@@ -26,14 +45,18 @@ __all__ = [
     "check_finite",
     "check_flag",
     "check_not_negative",
+    "check_number",
     "check_policy",
+    "check_problems",
     "check_psd",
+    "check_replications",
     "check_rng",
     "check_rounds",
     "check_share",
     "check_sizes",
     "check_variances",
     "check_vector",
+    "check_weights",
     "frozen",
 ]
 
@@ -47,19 +70,15 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 #: take out of the range of floats.
 SMALLEST, LARGEST = 1e-60, 1e60
 
-#: The largest number of pulls: whole numbers up to here are exact as floats.
-MAX_COUNT = 2**53
-
 
 def check_finite(name: str, values: ArrayLike) -> Floats:
     """Return `values` as a contiguous float64 array, or say why they are not finite numbers."""
-    try:
-        given = np.asarray(values)
-    except ValueError as error:
-        raise TypeError(f"{name}: expected an array of real numbers; {error}") from error
-    if given.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: expected an array of real numbers; got {reprlib.repr(values)}")
-    array = np.ascontiguousarray(given, dtype=np.float64)
+    return _finite(name, real_array(name, values))
+
+
+def _finite(name: str, given: NDArray[Any]) -> Floats:
+    with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused below
+        array = np.asarray(given, dtype=np.float64, order="C")
     if not np.all(np.isfinite(array)):
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name}: every entry must be finite; got {array[place]} at index {place}")
@@ -103,53 +122,153 @@ def check_features(features: ArrayLike, name: str = "features") -> Floats:
 
 
 def check_policy(policy: ArrayLike, n_actions: int, name: str = "policy") -> Floats:
-    """Return a probability vector of shape (A,): entries in [0, 1] that sum to 1 within 1e-8."""
-    array = check_finite(name, policy)
+    """Return a probability vector of shape (A,): entries in [0, 1] that sum to 1 within 1e-8.
+
+    What was computed in lower precision may miss by more, see `speedlib._tolerances`, and is then
+    divided by its sum. An entry below 0 by no more than rounding becomes 0.
+    """
+    given = real_array(name, policy)
+    array = _finite(name, given)
     if array.shape != (n_actions,):
         raise ValueError(
             f"{name}: expected one probability per action, shape ({n_actions},); "
             f"got shape {array.shape}"
         )
-    if np.any(array < 0):
-        action = int(np.argmin(array))
+    clipped = _without_negative_dust(name, array, given.dtype)
+    _check_sums(name, clipped, given.dtype, "entries")
+    if clipped is array and _is_exact(given.dtype):
+        return array
+    return np.asarray(clipped / clipped.sum())
+
+
+def check_weights(
+    weights: ArrayLike, n_actions: int, name: str = "weights", *, batch: bool = True
+) -> Floats:
+    """Return weights of any sum, shape (..., A); an entry below 0 by rounding alone becomes 0."""
+    given = real_array(name, weights)
+    array = _finite(name, given)
+    if array.shape[-1:] != (n_actions,) or (array.ndim != 1 and not batch):
+        shape = f"(..., {n_actions})" if batch else f"({n_actions},)"
         raise ValueError(
-            f"{name}: entries must be at least 0; got {array[action]:g} for action {action}"
+            f"{name}: expected one weight per action, shape {shape}; got shape {array.shape}"
         )
-    total = float(array.sum())
-    if abs(total - 1.0) > POLICY_TOLERANCE:
+    return _without_negative_dust(name, array, given.dtype)
+
+
+def _is_exact(dtype: DTypeLike) -> bool:
+    """Tell whether numbers of a dtype have the precision in which we compute."""
+    return np.dtype(dtype).kind != "f" or np.dtype(dtype).itemsize >= 8
+
+
+def _sum_tolerance(dtype: DTypeLike) -> float:
+    if _is_exact(dtype):
+        return POLICY_TOLERANCE
+    return SINGLE_POLICY_TOLERANCE if np.dtype(dtype).itemsize == 4 else HALF_POLICY_TOLERANCE
+
+
+def _without_negative_dust(name: str, array: Floats, dtype: DTypeLike) -> Floats:
+    """Return weights whose entries below 0, if they are rounding errors, are 0."""
+    if not np.any(array < 0):
+        return array
+    share = PROBABILITY_TOLERANCE if _is_exact(dtype) else _sum_tolerance(dtype)
+    size = np.abs(array).max(axis=-1, keepdims=True)
+    wrong = array < -share * size
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
         raise ValueError(
-            f"{name}: entries must sum to 1 within {POLICY_TOLERANCE:g}; got sum {total:.12g}"
+            f"{name}: entries must be at least 0; got {array[place]:g} for action {place[-1]}"
+            + (f", at index {place}" if len(place) > 1 else "")
         )
-    return array
+    return np.maximum(array, 0.0)
+
+
+def _check_sums(name: str, array: Floats, dtype: DTypeLike, what: str) -> None:
+    allowed = _sum_tolerance(dtype)
+    sums = array.sum(axis=-1)
+    worst = np.abs(sums - 1.0)
+    if not np.all(worst <= allowed):
+        total = float(np.ravel(sums)[np.argmax(worst)])
+        raise ValueError(
+            f"{name}: {what} must sum to 1 within {allowed:g}; got sum {total:.12g}: "
+            "divide by the sum"
+        )
 
 
 def check_variances(
     variances: ArrayLike,
-    n_actions: int,
+    n_actions: int | None = None,
     *,
+    features: Floats | None = None,
     allow_zero: bool = False,
     batch: bool = False,
     name: str = "variances",
 ) -> Floats:
-    """Return variances, shape (A,) or (..., A) with `batch`, positive (or 0), of moderate sizes."""
+    r"""Return variances, shape (A,) or (..., A) with `batch`, positive (or 0), of moderate sizes.
+
+    Where features are given, an action whose features are all 0 may have the variance 0, as
+    :math:`x^\top\Sigma x` says it has. It informs nothing, so that its variance cannot matter; it
+    is returned as the largest of the others, with which one can divide.
+    """
     array = check_finite(name, variances)
-    if array.shape[-1:] != (n_actions,) or (array.ndim != 1 and not batch):
+    if n_actions is None:
+        n_actions = array.shape[-1] if array.ndim else 0
+    if array.shape[-1:] != (n_actions,) or (array.ndim != 1 and not batch) or not array.ndim:
         raise ValueError(
             f"{name}: expected one variance per action, shape ({n_actions},); "
             f"got shape {array.shape}"
         )
+    if features is not None and array.size and not array.all():
+        array = _filled_where_nothing_is_learnt(array, features)
     if np.any(array < 0 if allow_zero else array <= 0):
         place = tuple(int(i) for i in np.unravel_index(np.argmin(array), array.shape))
         rule = "at least 0" if allow_zero else "greater than 0"
-        raise ValueError(f"{name}: must be {rule}; got {array[place]:g} at index {place}")
+        cure = "" if features is None else " (0 is for actions whose features are all 0)"
+        raise ValueError(
+            f"{name}: must be {rule}; got {array[place]:g} at index {place}, "
+            f"for action {place[-1]}{cure}"
+        )
     return check_sizes(name, array)
 
 
-def check_vector(name: str, vector: ArrayLike, length: int) -> Floats:
-    """Return a finite vector of the given length."""
+def _filled_where_nothing_is_learnt(array: Floats, features: Floats) -> Floats:
+    idle = (array == 0) & ~features.any(axis=1)
+    largest = array.max(axis=-1, keepdims=True)
+    return np.where(idle, np.where(largest > 0, largest, 1.0), array)
+
+
+def check_problems(variances: ArrayLike, features: Floats) -> Floats:
+    """Return positive variances of shape (R, A), one row per problem."""
+    v = check_variances(variances, len(features), features=features, batch=True)
+    if v.ndim != 2:
+        raise ValueError(f"variances: expected shape (R, {len(features)}); got shape {v.shape}")
+    return v
+
+
+def check_replications(
+    name: str, array: NDArray[Any], other: str, of: NDArray[Any], *, within: bool = False
+) -> None:
+    """Refuse replications (leading axes) that do not fit those of another argument.
+
+    With `within`, those of the other argument must be as many already: there is one result for each
+    of them.
+    """
+    try:
+        shape = np.broadcast_shapes(array.shape[:-1], of.shape[:-1])
+    except ValueError:
+        shape = None
+    if shape is None or (within and shape != of.shape[:-1]):
+        raise ValueError(
+            f"{name}: expected one row for all replications of {other}, shape ({of.shape[-1]},), "
+            f"or one for each, shape {of.shape}; got shape {array.shape}"
+        )
+
+
+def check_vector(name: str, vector: ArrayLike, length: int | None = None) -> Floats:
+    """Return a finite vector of the given length, or of any."""
     array = check_finite(name, vector)
-    if array.shape != (length,):
-        raise ValueError(f"{name}: expected shape ({length},); got shape {array.shape}")
+    if array.ndim != 1 or (length is not None and array.size != length):
+        expected = "expected one axis" if length is None else f"expected shape ({length},)"
+        raise ValueError(f"{name}: {expected}; got shape {array.shape}")
     return array
 
 
@@ -177,7 +296,10 @@ def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
     if filled.size:
         raise ValueError(f"{rule}; its diagonal is 0 at index {filled[0]} but the row is not")
     unit = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    scaled = array / unit[:, None] / unit
+    with np.errstate(over="ignore"):
+        scaled = array / unit[:, None] / unit
+    if not np.all(np.isfinite(scaled)):
+        raise ValueError(f"{rule}; its entries are too large for its diagonal")
     skew = np.abs(array - array.T)
     if np.any(skew / unit[:, None] / unit > PSD_TOLERANCE):
         raise ValueError(
@@ -189,66 +311,25 @@ def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
     return (array + array.T) / 2
 
 
-def check_count(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
-    """Return a whole number that is at least `minimum`, and at most `maximum` if there is one."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name}: expected a whole number; got {value!r}")
-    if value < minimum:
-        raise ValueError(f"{name}: must be at least {minimum}; got {value}")
-    if maximum is not None and value > maximum:
-        raise ValueError(f"{name}: must be at most {maximum}; got {value}")
-    return int(value)
-
-
-def check_rounds(value: Any, minimum: int = 1) -> int:
-    """Return a number of rounds: whole, and not beyond what floats count exactly."""
-    return check_count("rounds", value, minimum, MAX_COUNT)
-
-
 def check_budgets(rounds: Any, minimum: int = 0) -> Counts:
     """Return one number of rounds, or an array of them with one for each replication."""
-    if not isinstance(rounds, np.ndarray) and np.ndim(rounds) == 0:
+    if isinstance(rounds, int | np.integer):
         return np.asarray(check_rounds(rounds, minimum))
-    array = np.asarray(rounds)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"rounds: expected whole numbers; got dtype {array.dtype}")
-    if array.size and (array.min() < minimum or array.max() > MAX_COUNT):
-        raise ValueError(
-            f"rounds: must lie between {minimum} and {MAX_COUNT}; "
-            f"got {array.min()} to {array.max()}"
-        )
+    array = real_array("rounds", rounds)
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"rounds: expected whole numbers; got dtype {array.dtype}: {shown(rounds)}")
+    if array.size and array.min() < minimum:
+        raise ValueError(f"rounds: must be at least {minimum}; got {array.min()}")
+    if array.size and array.max() > MAX_COUNT:
+        raise ValueError(f"rounds: must be at most {MAX_COUNT}; got {array.max()}")
     return array.astype(np.int64)
-
-
-def check_share(name: str, value: Any) -> float:
-    """Return a number strictly between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"{name}: expected a number; got {value!r}")
-    if not 0 < value < 1:
-        raise ValueError(f"{name}: must lie strictly between 0 and 1; got {value}")
-    return float(value)
-
-
-def check_flag(name: str, value: Any) -> bool:
-    """Return a truth value, and nothing that merely looks like one."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}: expected True or False; got {value!r}")
-    return bool(value)
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return `value` if it is one of the named choices."""
-    if value not in choices:
-        allowed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}: must be one of {allowed}; got {value!r}")
-    return str(value)
 
 
 def check_counts(counts: ArrayLike, n_actions: int) -> Counts:
     """Return whole, non-negative numbers of pulls of shape (..., A)."""
-    array = np.asarray(counts)
+    array = real_array("counts", counts)
     if array.dtype.kind not in "iu":
-        array = check_finite("counts", counts)
+        array = _finite("counts", array)
         broken = array[array != np.rint(array)]
         if broken.size:
             raise ValueError(f"counts: numbers of pulls must be whole numbers; got {broken[0]:g}")
@@ -266,9 +347,11 @@ def check_counts(counts: ArrayLike, n_actions: int) -> Counts:
 
 def check_actions(actions: ArrayLike, n_actions: int) -> Counts:
     """Return a sequence of actions, whole numbers from 0 to A - 1, shape (n,)."""
-    index = np.asarray(actions)
+    index = real_array("actions", actions)
     if index.dtype.kind not in "iu" and index.size:
-        raise TypeError(f"actions: expected whole numbers; got dtype {index.dtype}")
+        raise TypeError(
+            f"actions: expected whole numbers; got dtype {index.dtype}: {shown(actions)}"
+        )
     if index.ndim != 1:
         raise ValueError(f"actions: expected a sequence; got shape {index.shape}")
     if index.size and (index.min() < 0 or index.max() >= n_actions):
@@ -278,30 +361,21 @@ def check_actions(actions: ArrayLike, n_actions: int) -> Counts:
     return index.astype(np.int64)
 
 
-def check_designs(weights: ArrayLike) -> Floats:
+def check_designs(
+    weights: ArrayLike, n_actions: int | None = None, name: str = "weights"
+) -> Floats:
     """Return designs of shape (..., A): non-negative, each divided by its sum, which must be 1."""
-    b = check_not_negative("weights", weights)
+    given = real_array(name, weights)
+    b = _finite(name, given)
     if b.ndim < 1 or b.shape[-1] < 1:
-        raise ValueError(f"weights: expected shape (..., A) with A >= 1; got {b.shape}")
-    miss = np.abs(b.sum(axis=-1) - 1.0).max(initial=0.0)
-    if miss > POLICY_TOLERANCE:
+        raise ValueError(f"{name}: expected shape (..., A) with A >= 1; got shape {b.shape}")
+    if n_actions is not None and b.shape[-1] != n_actions:
         raise ValueError(
-            f"weights: each design must sum to 1 within 1e-8; one misses by {miss:.3g}"
+            f"{name}: expected one share per action, shape (..., {n_actions}); got shape {b.shape}"
         )
+    b = _without_negative_dust(name, b, given.dtype)
+    _check_sums(name, b, given.dtype, "each design")
     return np.asarray(b / b.sum(axis=-1, keepdims=True))
-
-
-def check_rng(rng: Any) -> np.random.Generator:
-    """Return a Generator from a Generator, a SeedSequence or a whole-number seed."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, np.random.SeedSequence):
-        return np.random.default_rng(rng)
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
-        return np.random.default_rng(check_count("rng", rng, 0))
-    raise TypeError(
-        f"rng: pass a numpy Generator, a SeedSequence or a seed (a whole number); got {rng!r}"
-    )
 
 
 def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:

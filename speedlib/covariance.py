@@ -14,21 +14,22 @@ from speedlib._tolerances import (
     ROWS_RANK_TOLERANCE,
     VANISHING_VARIANCE,
 )
-from speedlib.bandit import quadratic_form
+from speedlib.bandit import quadratic_values
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Flags,
     Floats,
     check_choice,
-    check_counts,
     check_features,
     check_flag,
+    check_number,
     check_share,
 )
 from speedlib.estimators import column_scale, fit_parameter, pulled_actions
-from speedlib.psd import fit_psd, whitening
-from speedlib.quadratic import quadratic_features, svec_to_matrix
-from speedlib.rewards import Rewards
+from speedlib.psd import regress_psd, whitening
+from speedlib.quadratic import matrix_of, quadratic_rows
+from speedlib.rewards import Rewards, check_rewards
 
 __all__ = ["COVARIANCE_ESTIMATES", "CovarianceEstimate", "estimate_covariance"]
 
@@ -73,8 +74,7 @@ class CovarianceEstimate:
         An unconstrained estimate can be indefinite; a variance must be positive to be used. Where
         all residuals vanish, all variances become 1e-24.
         """
-        if not 0 < floor < np.inf:
-            raise ValueError(f"floor: must be positive and finite; got {floor}")
+        floor = check_number("floor", floor, above=0, below=np.inf, most=LARGEST)
         smallest = np.where(self.mean_square > 0, floor * self.mean_square, VANISHING_VARIANCE)
         return np.maximum(self.variances, smallest[..., None])
 
@@ -144,7 +144,7 @@ def estimate_covariance(
     """
     check_choice("method", method, COVARIANCE_ESTIMATES)
     features = check_features(features)
-    check_counts(rewards.counts, len(features))
+    check_rewards(rewards, len(features))
     ridge, reweighted = check_share("ridge", ridge), check_flag("reweighted", reweighted)
     if np.any(rewards.rounds == 0):
         raise ValueError("rewards: a covariance estimate needs at least one reward")
@@ -182,12 +182,12 @@ def _regress(
     Sigma, rank = _minimum_norm(points, root, target, features)
     optimality = np.zeros(Sigma.shape[:-2])
     if method == "psd":
-        Sigma, optimality = fit_psd(points, root, target, features, start=Sigma)
+        Sigma, optimality = regress_psd(points, root, target, features, Sigma)
     if penalty is not None:
         Sigma = _penalised(points, root, target, penalty)
     mean_square = np.sum(rewards.counts * squares, axis=-1) / rewards.rounds
     return CovarianceEstimate(
-        Sigma, quadratic_form(features, Sigma), rank, np.asarray(mean_square), optimality
+        Sigma, quadratic_values(features, Sigma), rank, np.asarray(mean_square), optimality
     )
 
 
@@ -210,12 +210,12 @@ def _penalised(points: Floats, root: Floats, target: Floats, penalty: float) -> 
     units = np.where(units > 0, units, 1.0)
     rows = points / units * root[..., None]
     white, _ = whitening(np.swapaxes(rows, -1, -2) @ rows)
-    design = quadratic_features(points / units @ white) * root[..., None]
+    design = quadratic_rows(points / units @ white) * root[..., None]
     left, values, right = np.linalg.svd(design, full_matrices=False)
     mean = np.sum(values**2, axis=-1, keepdims=True) / design.shape[-1]
     shrunk = values / (values**2 + penalty * np.where(mean > 0, mean, 1.0))
     rotated = np.einsum("...km,...k->...m", left, root * target) * shrunk
-    S = svec_to_matrix(np.einsum("...m,...mj->...j", rotated, right), points.shape[-1])
+    S = matrix_of(np.einsum("...m,...mj->...j", rotated, right), points.shape[-1])
     return np.asarray(white @ S @ white / units / np.swapaxes(units, -1, -2))
 
 
@@ -234,18 +234,16 @@ def _minimum_norm(
     units = column_scale(features)
     scaled = features / units
     white = whitening(scaled.T @ scaled)[0] / units[:, None]
-    inverse = _inverse(
-        quadratic_features(points @ white) * root[..., None], QUADRATIC_RANK_TOLERANCE
-    )
-    Sigma = white @ svec_to_matrix(inverse.solve(response), d) @ white.T
+    inverse = _inverse(quadratic_rows(points @ white) * root[..., None], QUADRATIC_RANK_TOLERANCE)
+    Sigma = white @ matrix_of(inverse.solve(response), d) @ white.T
     rank = inverse.kept.sum(axis=-1)
     partly = rank < d * (d + 1) // 2
     if np.any(partly):
-        design = quadratic_features(points) * root[..., None]
+        design = quadratic_rows(points) * root[..., None]
         least = _inverse(design, ROWS_RANK_TOLERANCE, rank).solve(response)
         missed = response - (design @ least[..., None])[..., 0]
-        mended = white @ svec_to_matrix(inverse.solve(missed), d) @ white.T
-        Sigma = np.where(partly[..., None, None], svec_to_matrix(least, d) + mended, Sigma)
+        mended = white @ matrix_of(inverse.solve(missed), d) @ white.T
+        Sigma = np.where(partly[..., None, None], matrix_of(least, d) + mended, Sigma)
     return Sigma, rank
 
 

@@ -12,18 +12,20 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from speedlib._rows import blocks
 from speedlib._tolerances import FACTOR_ROUNDING, MEAN_ROUNDING, SPAN_TOLERANCE
 from speedlib.checks import (
+    LARGEST,
     Floats,
     check_direction,
     check_features,
-    check_not_negative,
     check_policy,
+    check_replications,
     check_sizes,
     check_variances,
+    check_weights,
 )
 
 __all__ = [
@@ -34,6 +36,9 @@ __all__ = [
 ]
 
 CRITERIA = ("PE", "A", "D", "G", "linear")
+
+#: Numbers below this have squares well within the range of floats.
+MODERATE = 1e120
 
 
 def target_direction(features: ArrayLike, policy: ArrayLike) -> Floats:
@@ -73,7 +78,7 @@ def information_matrix(weights: ArrayLike, features: ArrayLike, variances: Array
     features : array-like, shape (A, d)
         One row x(a) per action.
     variances : array-like, shape (..., A)
-        Positive noise variances.
+        Positive noise variances; 0 is allowed where the features of an action are all 0.
 
     Returns
     -------
@@ -91,8 +96,11 @@ def information_matrix(weights: ArrayLike, features: ArrayLike, variances: Array
            [0.   , 0.125]])
     """
     x = check_features(features)
-    b = _check_weights(weights, x.shape[0])
-    v = check_variances(variances, x.shape[0], batch=True)
+    b = check_weights(weights, x.shape[0])
+    if not b.max(initial=0.0) <= LARGEST**2:
+        raise ValueError(f"weights: entries must be at most {LARGEST**2:g}; got {b.max():g}")
+    v = check_variances(variances, x.shape[0], features=x, batch=True)
+    check_replications("variances", v, "weights", b)
     precision = b / v
     return np.asarray((x.T * precision[..., None, :]) @ x)
 
@@ -119,7 +127,7 @@ def pe_loss(
     features : array-like, shape (A, d)
         One row x(a) per action.
     variances : array-like, shape (..., A)
-        Positive noise variances.
+        Positive noise variances; 0 is allowed where the features of an action are all 0.
     policy, direction : array-like, shape (A,) or (d,)
         Exactly one: the target policy, or c itself.
 
@@ -146,8 +154,9 @@ def pe_loss(
     inf
     """
     x = check_features(features)
-    b = _check_weights(weights, x.shape[0])
-    v = check_variances(variances, x.shape[0], batch=True)
+    b = check_weights(weights, x.shape[0])
+    v = check_variances(variances, x.shape[0], features=x, batch=True)
+    check_replications("variances", v, "weights", b)
     c = chosen_direction(x, policy, direction)
     rounds = np.frexp(b.max(axis=-1))[1]  # the weights may have any sum
     root = np.sqrt(np.ldexp(b, -rounds[..., None]) / v)
@@ -225,15 +234,33 @@ def _weighted(root: Floats, x: Floats) -> Iterator[Floats]:
 def _losses(spectrum: _Spectrum, targets: Floats) -> Floats:
     """Return min |v|^2 with rows' v = target, inf if there is no such v; targets (..., d)."""
     scale, singular, right = spectrum
-    scaled = targets / scale
+    scaled, power = _quotients(targets, scale)
     solid = singular > 0
     parts = _coordinates(right, scaled) * solid
-    losses = ((parts / np.where(solid, singular, 1.0)) ** 2).sum(axis=-1)
+    with np.errstate(over="ignore"):  # a loss beyond the range of floats is infinite
+        losses = ((parts / np.where(solid, singular, 1.0)) ** 2).sum(axis=-1)
+        losses = np.ldexp(losses, 2 * power)
     if solid.all() and solid.shape[-1] == scale.shape[-1]:
         return np.asarray(losses)
     missed = scaled - _coordinates(np.swapaxes(right, -1, -2), parts)
     reach = SPAN_TOLERANCE * np.linalg.norm(scaled, axis=-1)
     return np.where(np.linalg.norm(missed, axis=-1) <= reach, losses, np.inf)
+
+
+def _quotients(targets: Floats, scale: Floats) -> tuple[Floats, NDArray[np.int32]]:
+    """Return targets / scale divided by a power of two, which keeps them in range, and the power.
+
+    Where a design has next to none of a feature, its scale may be as small as floats get.
+    """
+    with np.errstate(over="ignore"):
+        plain = targets / scale
+    if np.abs(plain).max(initial=0.0) < MODERATE:
+        return np.asarray(plain), np.zeros(plain.shape[:-1], dtype=np.int32)
+    mantissa, exponent = np.frexp(scale)
+    part, own = np.frexp(targets / mantissa)
+    own = np.where(part != 0, own - exponent, np.iinfo(np.int32).min // 2)
+    power = np.maximum(own.max(axis=-1), -4096)
+    return np.ldexp(part, np.maximum(own - power[..., None], -4096)), power
 
 
 def _coordinates(matrix: Floats, vectors: Floats) -> Floats:
@@ -284,10 +311,3 @@ def mean_feature(x: Floats, policy: Floats) -> Floats:
     c = np.where(np.abs(c) > MEAN_ROUNDING * size, c, 0.0)
     check_sizes("policy @ features", np.abs(c).max(), "its largest entry")
     return c
-
-
-def _check_weights(weights: ArrayLike, n_actions: int) -> Floats:
-    b = check_not_negative("weights", weights)
-    if b.shape[-1:] != (n_actions,):
-        raise ValueError(f"weights: expected shape (..., {n_actions}); got shape {b.shape}")
-    return b

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from speedlib._arrays import shown
 from speedlib._extras import needed_by
-from speedlib.checks import Counts, Floats, check_rng, check_share
+from speedlib.checks import Counts, Floats, check_number, check_rng, check_share
 from speedlib.estimators import normal_interval
 from speedlib.slopes import RESAMPLES, Slope, slope_weights
 
@@ -122,6 +123,7 @@ class MSECurves:
         ValueError
             If fewer than two budgets lie in the range, or a regret there is not positive.
         """
+        low, high = check_number("low", low), check_number("high", high)
         chosen = np.flatnonzero((self.rounds >= low) & (self.rounds <= high))
         if np.unique(self.rounds[chosen]).size < 2:
             raise ValueError(
@@ -264,8 +266,8 @@ class MSECurves:
         return curves
 
     def _row(self, strategy: str) -> int:
-        if strategy not in self.strategies:
-            raise ValueError(f"strategy: must be one of {self.strategies}; got {strategy!r}")
+        if not isinstance(strategy, str) or strategy not in self.strategies:
+            raise ValueError(f"strategy: must be one of {self.strategies}; got {shown(strategy)}")
         return self.strategies.index(strategy)
 
 

@@ -41,6 +41,7 @@ from speedlib.criteria import (
     target_direction,
 )
 from speedlib.solvers import elfving, exchange
+from speedlib.solvers._naming import points_are_features
 
 __all__ = [
     "CRITERIA",
@@ -145,7 +146,8 @@ def optimal_design(
     features : array-like, shape (A, d)
         One row x(a) per action.
     variances : array-like, shape (A,)
-        Positive noise variances (checked but not used by ``"G"``).
+        Positive noise variances (checked but not used by ``"G"``). Where the features of an
+        action are all 0, its variance may be 0: it informs nothing and gets no share.
     criterion : {"PE", "A", "D", "G", "linear"}
         What to minimise.
     policy, direction : array-like, shape (A,) or (d,)
@@ -186,7 +188,7 @@ def optimal_design(
     """
     check_choice("criterion", criterion, CRITERIA)
     x = check_features(features)
-    v = check_variances(variances, x.shape[0])
+    v = check_variances(variances, x.shape[0], features=x)
     allowed = TOLERANCES[criterion] if tolerance is None else check_share("tolerance", tolerance)
     return _optimum(criterion, x, v, _target(criterion, x, policy, direction, matrix), allowed)
 
@@ -234,7 +236,7 @@ def design_efficiency(
     check_choice("criterion", criterion, CRITERIA)
     x = check_features(features)
     b = check_policy(weights, x.shape[0], name="weights")
-    v = check_variances(variances, x.shape[0])
+    v = check_variances(variances, x.shape[0], features=x)
     target = _target(criterion, x, policy, direction, matrix)
     value = criterion_value(criterion, b, x, v, target)
     if criterion == "G":  # The best value is d, whatever the features.
@@ -255,7 +257,8 @@ def _optimum(
         assert target is not None
         design = _pe_design(x, v, target)
     else:
-        design = _smooth_design(x, v, criterion, target, tolerance)
+        with points_are_features():
+            design = _smooth_design(x, v, criterion, target, tolerance)
     if not design.efficiency_bound >= 1 - tolerance:
         warnings.warn(_complaint(design, tolerance), DesignWarning, stacklevel=3)
     return design

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._tolerances import PROBABILITY_TOLERANCE
-from speedlib.bandit import LinearBandit
+from speedlib.bandit import LinearBandit, check_bandit
 from speedlib.checks import (
     Floats,
     check_count,
+    check_number,
     check_policy,
+    check_sizes,
     check_variances,
     frozen,
 )
@@ -50,6 +52,7 @@ class Environment:
     policy: Floats
 
     def __post_init__(self) -> None:
+        check_bandit(self.bandit)
         policy = check_policy(self.policy, self.bandit.n_actions)
         object.__setattr__(self, "policy", frozen(policy))
 
@@ -100,7 +103,10 @@ def unit_ball(
     angles = np.deg2rad(np.concatenate([[0.0, 90.0], others]))
     features = np.column_stack([np.cos(angles), np.sin(angles)])
     features[1, 0] = 0.0  # the cosine of a right angle, exactly
-    variances = check_variances([low_variance, high_variance], 2)
+    variances = _levels(low_variance, high_variance)
+    optimal_probability, informative_probability = _probabilities(
+        optimal_probability, informative_probability
+    )
     rest = 1.0 - optimal_probability - informative_probability
     if rest < -PROBABILITY_TOLERANCE:
         raise ValueError(
@@ -111,6 +117,19 @@ def unit_ball(
     policy[:2] = optimal_probability, informative_probability
     bandit = LinearBandit(features, np.array([1.0, 0.0]), Sigma=np.diag(variances), noise=noise)
     return Environment("unit ball", bandit, policy)
+
+
+def _levels(low: float, high: float) -> Floats:
+    """Return two variances, each checked under its own name."""
+    named = (("low_variance", low), ("high_variance", high))
+    return np.array([check_variances([check_number(n, v)], 1, name=n)[0] for n, v in named])
+
+
+def _probabilities(optimal: float, informative: float) -> tuple[float, float]:
+    return (
+        check_number("optimal_probability", optimal, least=0, most=1),
+        check_number("informative_probability", informative, least=0, most=1),
+    )
 
 
 def motivating_example(
@@ -142,10 +161,7 @@ def motivating_example(
     """
     n_actions = check_count("n_actions", n_actions, 3)
     variances = check_variances(variances, 2)
-    if not 0 <= optimal_probability <= 1:
-        raise ValueError(
-            f"optimal_probability: must lie between 0 and 1; got {optimal_probability}"
-        )
+    optimal_probability = check_number("optimal_probability", optimal_probability, least=0, most=1)
     features = np.full((n_actions, 2), np.sqrt(0.5))
     features[:2] = np.eye(2)
     policy = np.full(n_actions, (1.0 - optimal_probability) / (n_actions - 1))
@@ -196,9 +212,12 @@ def high_dimensional_ball(
     """
     d = check_count("dimension", dimension, 2)
     count = check_count("n_actions", d**2 + 20 if n_actions is None else n_actions, d + 1)
-    levels = check_variances([low_variance, high_variance], 2)
+    levels = _levels(low_variance, high_variance)
+    optimal_probability, informative_probability = _probabilities(
+        optimal_probability, informative_probability
+    )
     rest = 1.0 - optimal_probability - informative_probability
-    if not min(optimal_probability, informative_probability, rest) >= 0:
+    if not rest >= 0:
         raise ValueError(
             "optimal_probability, informative_probability: must be at least 0 and their sum at "
             f"most 1; got {optimal_probability} + {informative_probability}"
@@ -220,7 +239,7 @@ def one_hot(policy: ArrayLike, variances: ArrayLike, *, noise: str = "gaussian")
     Here :math:`b_*(a) \propto \pi(a)\sigma(a)` and
     :math:`nL_n^* = \bigl(\sum_a\pi(a)\sigma(a)\bigr)^2`. All means are 0.
     """
-    variances = check_variances(variances, np.size(variances))
+    variances = check_variances(variances)
     policy = check_policy(policy, variances.size)
     bandit = LinearBandit(
         np.eye(variances.size), np.zeros(variances.size), Sigma=np.diag(variances), noise=noise
@@ -247,12 +266,11 @@ def threshold_policy(variances: ArrayLike, n_low: int, low_probability: float) -
     File addl_expt.tex: a level tau of the variance such that so many actions cross it are "set
     with low target probability"; neither tau nor the probability is given.
     """
-    variances = check_variances(variances, np.size(variances), allow_zero=True)
+    variances = check_variances(variances, allow_zero=True)
     n_low = check_count("n_low", n_low, 1)
     if n_low >= variances.size:
         raise ValueError(f"n_low: must be less than the {variances.size} actions; got {n_low}")
-    if not 0 <= low_probability <= 1:
-        raise ValueError(f"low_probability: must lie between 0 and 1; got {low_probability}")
+    low_probability = check_number("low_probability", low_probability, least=0, most=1)
     policy = np.full(variances.size, (1.0 - low_probability) / (variances.size - n_low))
     policy[np.argsort(-variances, kind="stable")[:n_low]] = low_probability / n_low
     return policy
@@ -288,6 +306,8 @@ def fit_environment(
     name : str
     """
     X, y = prepare_table(X, y, preprocessing)
+    threshold_policy(np.ones(len(X)), n_low, low_probability)  # refuses before the fit, not after
     fit = fit_model(X, y, variance_floor=variance_floor)
+    check_sizes("y", fit.variances, "the variances fitted to it")
     policy = threshold_policy(fit.variances, n_low, low_probability)
     return Environment(name, LinearBandit(X, fit.theta, Sigma=fit.Sigma, noise=noise), policy)

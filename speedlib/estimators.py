@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from speedlib._arrays import real_array
 from speedlib._tolerances import ESTIMABLE_TOLERANCE, ROWS_RANK_TOLERANCE, WELL_CONDITIONED
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Flags,
     Floats,
@@ -16,10 +18,12 @@ from speedlib.checks import (
     check_counts,
     check_direction,
     check_features,
+    check_finite,
+    check_replications,
     check_share,
     check_variances,
 )
-from speedlib.rewards import Rewards
+from speedlib.rewards import Rewards, check_rewards
 
 __all__ = [
     "ValueEstimate",
@@ -68,12 +72,18 @@ class ValueEstimate:
         )
 
 
-def normal_interval(middle: Floats, error: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of normal intervals of the given level."""
+def normal_interval(middle: ArrayLike, error: ArrayLike, level: float) -> tuple[Floats, Floats]:
+    """Return the ends of normal intervals of the given level; an error may be infinite."""
+    center = check_finite("middle", middle)
+    spread = np.asarray(real_array("error", error), dtype=np.float64)
+    if not np.all(spread >= 0):
+        raise ValueError(f"error: must be at least 0; got {spread[~(spread >= 0)].ravel()[0]:g}")
+    if spread.ndim and spread.shape != center.shape:
+        raise ValueError(f"error: expected shape {center.shape}; got shape {spread.shape}")
     from statistics import NormalDist  # brings decimal numbers and fractions along
 
-    half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * error
-    return middle - half, middle + half
+    half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * spread
+    return np.asarray(center - half), np.asarray(center + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +182,11 @@ def value_coefficients(
     others through singular values of the weighted rows, which keep twice the digits.
     """
     features = check_features(features)
-    return weighted_coefficients(
-        check_counts(counts, len(features)),
-        features,
-        check_variances(variances, len(features), batch=True),
-        check_direction(direction, features.shape[1]),
-    )
+    counts = check_counts(counts, len(features))
+    variances = check_variances(variances, len(features), features=features, batch=True)
+    check_replications("variances", variances, "counts", counts, within=True)
+    direction = check_direction(direction, features.shape[1])
+    return weighted_coefficients(counts, features, variances, direction)
 
 
 def weighted_coefficients(
@@ -258,7 +267,8 @@ def policy_value(
     direction : array, shape (d,)
         The vector c; see `speedlib.designs.target_direction`.
     variances : array, shape (..., A)
-        Variances that the standard error is computed from (true or estimated), positive.
+        Variances that the standard error is computed from (true or estimated), positive; 0 is
+        allowed where the features of an action are all 0.
     weights : array, shape (..., A), optional
         Variances to weight by (not their inverses), when they differ; all ones for ordinary least
         squares.
@@ -275,11 +285,15 @@ def policy_value(
     """
     features = check_features(features)
     direction = check_direction(direction, features.shape[1])
-    variances = check_variances(variances, len(features), batch=True)
+    counts = check_rewards(rewards, len(features)).counts
+    variances = check_variances(variances, len(features), features=features, batch=True)
+    check_replications("variances", variances, "rewards", counts, within=True)
     used = variances
     if weights is not None:
-        used = check_variances(weights, len(features), batch=True, name="weights")
-    counts = check_counts(rewards.counts, len(features))
+        used = check_variances(
+            weights, len(features), features=features, batch=True, name="weights"
+        )
+        check_replications("weights", used, "rewards", counts, within=True)
     coefficients = weighted_coefficients(counts, features, used, direction)
     return combine(
         coefficients, rewards, variances, is_estimable(coefficients, features, direction)
@@ -290,13 +304,33 @@ def combine(
     coefficients: Floats, rewards: Rewards, variances: Floats, estimable: Flags
 ) -> ValueEstimate:
     """Combine mean rewards with given coefficients into a value and its standard error."""
-    error = np.sqrt(conditional_variance(coefficients, rewards.counts, variances))
+    error = np.sqrt(combined_variance(coefficients, rewards.counts, variances))
     value = np.sum(coefficients * rewards.means, axis=-1)
     return ValueEstimate(value, np.where(estimable, error, np.inf), estimable)
 
 
-def conditional_variance(coefficients: Floats, counts: Counts, variances: Floats) -> Floats:
-    r"""Return :math:`\sum_a \ell_a^2\sigma^2(a)/T(a)` over the pulled actions, shape (...,)."""
+def conditional_variance(
+    coefficients: ArrayLike, counts: ArrayLike, variances: ArrayLike
+) -> Floats:
+    r"""Return :math:`\sum_a \ell_a^2\sigma^2(a)/T(a)` over the pulled actions, shape (...,).
+
+    Coefficients, counts and variances have the shape (..., A).
+    """
+    weights = check_finite("coefficients", coefficients)
+    if weights.ndim == 0:
+        raise ValueError("coefficients: expected shape (..., A); got one number")
+    if not np.abs(weights).max(initial=0.0) <= LARGEST**2:
+        raise ValueError(f"coefficients: must be at most {LARGEST**2:g} in size")
+    pulls = check_counts(counts, weights.shape[-1])
+    v = check_variances(variances, weights.shape[-1], allow_zero=True, batch=True)
+    check_replications("counts", pulls, "coefficients", weights)
+    check_replications("variances", v, "coefficients", weights)
+    check_replications("variances", v, "counts", pulls)
+    return combined_variance(weights, pulls, v)
+
+
+def combined_variance(coefficients: Floats, counts: Counts, variances: Floats) -> Floats:
+    """Return the variance of a combination of mean rewards, for checked numbers."""
     return np.asarray(np.sum(coefficients**2 * variances / np.maximum(counts, 1), axis=-1))
 
 
@@ -327,10 +361,12 @@ def least_squares(
         If an argument breaks its rule.
     """
     features = check_features(features)
+    counts = check_rewards(rewards, len(features)).counts
     if variances is None:
         variances = np.ones(len(features))
-    check_counts(rewards.counts, len(features))
-    return fit_parameter(rewards, features, check_variances(variances, len(features), batch=True))
+    variances = check_variances(variances, len(features), features=features, batch=True)
+    check_replications("variances", variances, "rewards", counts, within=True)
+    return fit_parameter(rewards, features, variances)
 
 
 def fit_parameter(rewards: Rewards, features: Floats, variances: Floats) -> Floats:

@@ -18,8 +18,10 @@ from speedlib.checks import (
     check_count,
     check_designs,
     check_features,
+    check_replications,
+    check_rng,
 )
-from speedlib.identification import quadratic_coordinates
+from speedlib.identification import coordinates
 from speedlib.rounding import efficient_counts
 from speedlib.solvers.exchange import solve
 
@@ -70,6 +72,7 @@ def exploration_design(
     check_choice("name", name, EXPLORATIONS)
     features = check_features(features)
     size = 1 if replications is None else check_count("replications", replications, 1)
+    rng = check_rng(rng)
     if name == "uniform":
         weights = np.full((size, len(features)), 1.0 / len(features))
     elif name == "identifiable":
@@ -116,7 +119,7 @@ def identifiable_design(features: ArrayLike) -> Floats:
     features = check_features(features)
     if not features.any():
         raise ValueError("features: exploration needs an action whose features are not all 0")
-    return solve(quadratic_coordinates(features), "D").weights
+    return solve(coordinates(features), "D").weights
 
 
 def pca_directions(features: ArrayLike) -> Floats:
@@ -183,8 +186,10 @@ def exploration_counts(
         Pulls that sum to `rounds`.
     """
     check_choice("sampling", sampling, SAMPLINGS)
-    rounds = check_budgets(rounds)
+    rounds, rng = check_budgets(rounds), check_rng(rng)
     weights = check_designs(weights)
+    if np.ndim(rounds) and weights.ndim > 1:
+        check_replications("rounds", rounds[..., None], "weights", weights)
     if sampling == "balanced":
         return efficient_counts(weights, rounds)
     return np.asarray(rng.multinomial(rounds, weights / weights.sum(axis=-1, keepdims=True)))

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._arrays import real_array, shown
 from speedlib._tolerances import FACTORS_CHANGE
-from speedlib.checks import Counts, Floats, check_count, check_rng, check_vector
+from speedlib.checks import (
+    LARGEST,
+    Counts,
+    Floats,
+    check_count,
+    check_number,
+    check_rng,
+    check_sizes,
+    check_vector,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -99,11 +109,11 @@ def factorise(
     from scipy import sparse
 
     rank = check_count("rank", rank, 1)
-    values = check_vector("values", values, np.size(values))
+    values = check_sizes("values", check_vector("values", values))
     at_rows = _places("rows", rows, values.size)
     at_columns = _places("columns", columns, values.size)
-    if not ridge > 0:
-        raise ValueError(f"ridge: must be positive; got {ridge}")
+    ridge = check_number("ridge", ridge, above=0, most=LARGEST)
+    tolerance = check_number("tolerance", tolerance, least=0)
     known = sparse.csr_array((np.ones(values.size), (at_rows, at_columns)))
     if known.nnz < values.size:
         raise ValueError("rows, columns: a place is named twice; each entry may be known once")
@@ -126,9 +136,12 @@ def factorise(
 
 
 def _places(name: str, at: ArrayLike, size: int) -> Counts:
-    found = np.asarray(at)
+    found = real_array(name, at)
     if found.shape != (size,) or found.dtype.kind not in "iu" or np.any(found < 0):
-        raise ValueError(f"{name}: must hold {size} whole numbers from 0, one for each value")
+        raise ValueError(
+            f"{name}: must hold {size} whole numbers from 0, one for each value; "
+            f"got shape {found.shape} and dtype {found.dtype}: {shown(at)}"
+        )
     return np.asarray(found, dtype=np.int64)
 
 

@@ -10,21 +10,23 @@ from numpy.typing import ArrayLike
 
 from speedlib._extras import needed_by
 from speedlib._tolerances import CONSTANT_TOLERANCE, MODEL_CHANGE, MOMENT_RANK_TOLERANCE
-from speedlib.bandit import quadratic_form
+from speedlib.bandit import quadratic_values
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Floats,
     check_choice,
     check_count,
     check_features,
     check_not_negative,
+    check_number,
     check_share,
     check_sizes,
     check_variances,
     check_vector,
 )
 from speedlib.estimators import column_scale
-from speedlib.psd import fit_psd
+from speedlib.psd import regress_psd
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +148,8 @@ def fit_model(
     y = check_sizes("y", check_vector("y", y, len(X)))
     if len(X) <= X.shape[1]:
         raise ValueError(f"X: a fit needs more rows than columns; got shape {X.shape}")
-    check_share("variance_floor", variance_floor)
+    variance_floor = check_share("variance_floor", variance_floor)
+    tolerance = check_number("tolerance", tolerance, least=0)
     scale = column_scale(X)
     variances = np.ones(len(X))
     theta, Sigma = np.zeros(X.shape[1]), np.zeros((X.shape[1], X.shape[1]))
@@ -159,7 +162,7 @@ def fit_model(
         theta = np.asarray(np.linalg.lstsq(rows, y / sigma, rcond=None)[0]) / scale
         squares = (y - X @ theta) ** 2
         Sigma = _regress(X, squares, variance_floor, Sigma)
-        variances = quadratic_form(X, Sigma)
+        variances = quadratic_values(X, Sigma)
         if np.linalg.norm(theta - old) <= tolerance * np.linalg.norm(theta):
             break
     return Fit(theta, Sigma, variances, float(squares.mean()), iterations)
@@ -184,9 +187,17 @@ def fit_variances(X: ArrayLike, squares: ArrayLike, *, variance_floor: float = 0
     array, shape (d, d)
     """
     X = check_features(X, "X")
-    squares = check_not_negative("squares", check_vector("squares", squares, len(X)))
-    check_share("variance_floor", variance_floor)
+    squares = _check_squares(squares, len(X))
+    variance_floor = check_share("variance_floor", variance_floor)
     return _regress(X, squares, variance_floor, np.zeros((X.shape[1], X.shape[1])))
+
+
+def _check_squares(squares: ArrayLike, size: int) -> Floats:
+    """Return squared residuals, whose own squares must stay within the range of floats."""
+    array = check_not_negative("squares", check_vector("squares", squares, size))
+    if array.max() > LARGEST**2:
+        raise ValueError(f"squares: must be at most {LARGEST**2:g}; got {array.max():g}")
+    return array
 
 
 def _regress(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
@@ -198,8 +209,8 @@ def _regress(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
     inverse = np.linalg.pinv(moment, rcond=MOMENT_RANK_TOLERANCE, hermitian=True)
     base = inverse / np.outer(scale, scale) * (floor * squares.mean() / d)
     root = np.full((1, n), 1.0 / np.sqrt(n))
-    target = (squares - quadratic_form(X, base))[None, :]
-    free, _ = fit_psd(X[None], root, target, X, start=(start - base)[None])
+    target = (squares - quadratic_values(X, base))[None, :]
+    free, _ = regress_psd(X[None], root, target, X, (start - base)[None])
     return np.asarray(base + free[0])
 
 
@@ -264,8 +275,8 @@ def calibration(variances: ArrayLike, squares: ArrayLike, groups: int = 10) -> C
     ValueError
         If there are fewer than two rows to a group.
     """
-    variances = check_variances(variances, np.size(variances), allow_zero=True)
-    squares = check_not_negative("squares", check_vector("squares", squares, variances.size))
+    variances = check_variances(variances, allow_zero=True)
+    squares = _check_squares(squares, variances.size)
     groups = check_count("groups", groups, 1)
     if variances.size < 2 * groups:
         raise ValueError(f"groups: each needs two of the {variances.size} rows; got {groups}")

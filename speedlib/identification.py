@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from speedlib._rows import unit_rows
 from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, QUADRATIC_SPAN_TOLERANCE
-from speedlib.checks import Flags, Floats, check_features, check_not_negative
+from speedlib.checks import Flags, Floats, check_features, check_weights
 from speedlib.estimators import column_scale
-from speedlib.quadratic import quadratic_features
+from speedlib.quadratic import quadratic_rows
 
 __all__ = ["Identifiability", "identifiability", "quadratic_coordinates"]
 
@@ -80,10 +80,8 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
     Identifiability(rank 2 of 3, the variances of 2 of 3 actions determined)
     """
     x = check_features(features)
-    b = check_not_negative("weights", weights)
-    if b.shape != (len(x),):
-        raise ValueError(f"weights: expected shape ({len(x)},); got shape {b.shape}")
-    rows = unit_rows(quadratic_coordinates(x))
+    b = check_weights(weights, len(x), batch=False)
+    rows = unit_rows(coordinates(x))
     _, values, right = np.linalg.svd(rows[b > 0], full_matrices=False)
     basis = right[_counted(values)]
     missed = np.linalg.norm(rows - (rows @ basis.T) @ basis, axis=1)
@@ -91,15 +89,20 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
     return Identifiability(len(basis), unknowns, missed <= QUADRATIC_SPAN_TOLERANCE)
 
 
-def quadratic_coordinates(features: Floats) -> Floats:
+def quadratic_coordinates(features: ArrayLike) -> Floats:
     """Return the quadratic features in coordinates of their span, shape (A, r).
 
     The coordinates are those in which the second moment of the quadratic features, all taken at
     unit length, is the identity. Whatever the basis in which the features are given, however
     nearly collinear they are, regressions are as well conditioned as the set of actions allows.
     """
+    return coordinates(check_features(features))
+
+
+def coordinates(features: Floats) -> Floats:
+    """Return quadratic coordinates of checked features."""
     points = _whitened(features / column_scale(features))
-    return _whitened(quadratic_features(points))
+    return _whitened(quadratic_rows(points))
 
 
 def _whitened(rows: Floats) -> Floats:

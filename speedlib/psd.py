@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from speedlib._tolerances import MOMENT_RANK_TOLERANCE, PSD_OPTIMALITY
-from speedlib.checks import Floats
-from speedlib.quadratic import matrix_to_svec, quadratic_features, svec_to_matrix
+from speedlib.checks import (
+    LARGEST,
+    Floats,
+    check_count,
+    check_features,
+    check_finite,
+    check_number,
+)
+from speedlib.quadratic import matrix_of, quadratic_rows, svec_of
 
 __all__ = ["fit_psd"]
 
@@ -18,12 +26,12 @@ FIRST_STEPS = 500
 
 
 def fit_psd(
-    points: Floats,
-    root: Floats,
-    target: Floats,
-    features: Floats,
+    points: ArrayLike,
+    root: ArrayLike,
+    target: ArrayLike,
+    features: ArrayLike,
     *,
-    start: Floats,
+    start: ArrayLike,
     tolerance: float = PSD_OPTIMALITY,
     max_iterations: int = 5000,
 ) -> tuple[Floats, Floats]:
@@ -66,6 +74,43 @@ def fit_psd(
     conditioned, goes on without them. Each step costs O(d^4) per replication; replications leave
     the iteration as they converge.
     """
+    x = check_features(features)
+    rows, d = check_finite("points", points), x.shape[1]
+    if rows.ndim < 2 or rows.shape[-1] != d or rows.shape[-2] < 1:
+        raise ValueError(f"points: expected shape (..., k, {d}), k >= 1; got shape {rows.shape}")
+    size = np.abs(rows).max(initial=0.0)
+    if not size <= LARGEST:
+        raise ValueError(f"points: entries must be at most {LARGEST:g} in size; got {size:g}")
+    shapes = {"root": rows.shape[:-1], "target": rows.shape[:-1], "start": (*rows.shape[:-2], d, d)}
+    given = {"root": root, "target": target, "start": start}
+    arrays = {name: check_finite(name, values) for name, values in given.items()}
+    for name, array in arrays.items():
+        if array.shape != shapes[name]:
+            raise ValueError(f"{name}: expected shape {shapes[name]}; got shape {array.shape}")
+        limit = 1.0 if name == "root" else LARGEST**2
+        if name == "root" and np.any(array < 0):
+            raise ValueError(f"root: must be at least 0; got {array.min():g}")
+        if not np.abs(array).max(initial=0.0) <= limit:
+            raise ValueError(
+                f"{name}: entries must be at most {limit:g} in size; got {np.abs(array).max():g}"
+            )
+    tolerance = check_number("tolerance", tolerance, least=0)
+    max_iterations = check_count("max_iterations", max_iterations, 0)
+    return regress_psd(
+        rows, arrays["root"], arrays["target"], x, arrays["start"], tolerance, max_iterations
+    )
+
+
+def regress_psd(
+    points: Floats,
+    root: Floats,
+    target: Floats,
+    features: Floats,
+    start: Floats,
+    tolerance: float = PSD_OPTIMALITY,
+    max_iterations: int = 5000,
+) -> tuple[Floats, Floats]:
+    """Minimise for checked numbers."""
     shape, d = start.shape[:-2], start.shape[-1]
     points, Sigma = points.reshape(-1, *points.shape[-2:]), start.reshape(-1, d, d).copy()
     root, target = root.reshape(len(Sigma), -1), target.reshape(len(Sigma), -1)
@@ -99,7 +144,7 @@ def _minimise(
     white, back = whitening(moment / both)
     size = np.sqrt(np.sum((root * target) ** 2, axis=-1))
     size = np.where(size > 0, size, 1.0)
-    design = quadratic_features(points @ white) * root[..., None]
+    design = quadratic_rows(points @ white) * root[..., None]
     response = root * target / size[:, None]
     if design.shape[-2] > design.shape[-1]:
         # The triangular factor holds all that the objective needs, whatever the number of points.
@@ -129,9 +174,9 @@ def _project(S: Floats) -> Floats:
 
 
 def _gradient(design: Floats, response: Floats, S: Floats) -> Floats:
-    miss = (design @ matrix_to_svec(S)[..., None])[..., 0] - response
+    miss = (design @ svec_of(S)[..., None])[..., 0] - response
     slope = (np.swapaxes(design, -1, -2) @ miss[..., None])[..., 0]
-    return svec_to_matrix(slope, S.shape[-1])
+    return matrix_of(slope, S.shape[-1])
 
 
 def _accelerate(

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._arrays import real_array, shown
 from speedlib.checks import (
+    LARGEST,
     Counts,
     Floats,
     check_actions,
@@ -51,15 +53,23 @@ class Rewards:
     def __post_init__(self) -> None:
         means = check_finite("means", self.means)
         scatters = check_not_negative("scatters", self.scatters)
-        counts = check_counts(self.counts, means.shape[-1] if means.ndim else 0)
+        if means.ndim == 0:
+            raise ValueError("means: expected one mean per action, shape (..., A); got one number")
+        counts = check_counts(self.counts, means.shape[-1])
         if not counts.shape == means.shape == scatters.shape:
             raise ValueError(
-                "rewards: counts, means and scatters must have one shape; "
+                "counts, means, scatters: must have one shape; "
                 f"got {counts.shape}, {means.shape} and {scatters.shape}"
             )
         for name, array in (("means", means), ("scatters", scatters)):
             if np.any(array[counts == 0] != 0):
                 raise ValueError(f"{name}: must be 0 for actions without rewards")
+            # Squares of squared residuals must stay within the range of floats.
+            limit = LARGEST if name == "means" else LARGEST**2
+            if not np.abs(array).max(initial=0.0) <= limit:
+                raise ValueError(
+                    f"{name}: must be at most {limit:g} in size; got {np.abs(array).max():g}"
+                )
             object.__setattr__(self, name, frozen(array))
         object.__setattr__(self, "counts", frozen(counts))
 
@@ -89,12 +99,16 @@ class Rewards:
         """
         n_actions = check_count("n_actions", n_actions, 1)
         values = check_finite("rewards", rewards)
-        if values.ndim != 1 or np.shape(actions) != values.shape:
+        index = real_array("actions", actions)
+        if values.ndim != 1 or values.shape != index.shape:
             raise ValueError(
                 "actions, rewards: expected two sequences of one length; "
-                f"got shapes {np.shape(actions)} and {values.shape}"
+                f"got shapes {index.shape} and {values.shape}"
             )
-        index = check_actions(actions, n_actions)
+        index = check_actions(index, n_actions)
+        size = np.abs(values).max(initial=0.0)
+        if not size <= LARGEST:
+            raise ValueError(f"rewards: must be at most {LARGEST:g} in size; got {size:g}")
         counts = np.bincount(index, minlength=n_actions).astype(np.int64)
         means = np.bincount(index, weights=values, minlength=n_actions) / np.maximum(counts, 1)
         deviations = (values - means[index]) ** 2
@@ -104,7 +118,10 @@ class Rewards:
     @classmethod
     def none(cls, shape: tuple[int, ...]) -> Rewards:
         """Return the statistics of no rewards at all, of shape ``(..., A)``."""
-        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
+        sizes = shape if isinstance(shape, tuple | list) else (shape,)
+        for size in sizes:
+            check_count("shape", size, 0)
+        return cls(np.zeros(sizes, dtype=np.int64), np.zeros(sizes), np.zeros(sizes))
 
     def __add__(self, other: Rewards) -> Rewards:
         """Pool two sets of rewards of the same actions."""
@@ -128,3 +145,18 @@ class Rewards:
     def rounds(self) -> Counts:
         """Number of rewards, shape (...,)."""
         return np.asarray(self.counts.sum(axis=-1))
+
+
+def check_rewards(rewards: object, n_actions: int) -> Rewards:
+    """Return rewards of so many actions, or say what they are instead."""
+    if not isinstance(rewards, Rewards):
+        raise TypeError(
+            "rewards: expected Rewards, from LinearBandit.pull or Rewards.from_log; "
+            f"got {shown(rewards)}"
+        )
+    if rewards.counts.shape[-1] != n_actions:
+        raise ValueError(
+            f"rewards: their counts must have shape (..., {n_actions}), one per action; "
+            f"got shape {rewards.counts.shape}"
+        )
+    return rewards

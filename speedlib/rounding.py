@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._tolerances import PULL_SLACK
-from speedlib.checks import Counts, Floats, check_budgets, check_choice, check_designs
+from speedlib.checks import (
+    Counts,
+    Floats,
+    check_budgets,
+    check_choice,
+    check_designs,
+    check_replications,
+)
 
 __all__ = ["ROUNDINGS", "ceil_counts", "efficient_counts", "floor_counts", "round_design"]
 
@@ -24,7 +31,7 @@ def floor_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     weights : array-like, shape (..., A)
         Designs b: non-negative, each summing to one.
     rounds : int, or array of int, shape (...,)
-        Number of rounds n, at least 0; one for all designs or one for each.
+        Number of rounds n, at least 0 and at most 2**52; one for all designs or one for each.
 
     Returns
     -------
@@ -110,9 +117,10 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     >>> efficient_counts([0.5, 0.3, 0.2], 7)
     array([3, 2, 2])
     """
-    b = check_designs(weights)
-    designs = b.reshape(-1, b.shape[-1])
-    n = np.broadcast_to(check_budgets(rounds), b.shape[:-1]).reshape(-1, 1)
+    b, budgets = _checked(weights, rounds)
+    shape = (*np.broadcast_shapes(b.shape[:-1], budgets.shape), b.shape[-1])
+    designs = np.broadcast_to(b, shape).reshape(-1, shape[-1])
+    n = np.broadcast_to(budgets, shape[:-1]).reshape(-1, 1)
     divisor = np.where(designs > 0, designs, 1.0)
     multiplier = n - np.count_nonzero(designs, axis=1, keepdims=True) / 2
     first = (designs > 0) & (multiplier > 0)
@@ -125,7 +133,7 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
         spare = np.where(counts[over] > 0, (counts[over] - 1) / divisor[over], -np.inf)
         counts[over, spare.argmax(axis=1)] -= 1
         missing -= np.sign(missing)
-    return np.asarray(counts.astype(np.int64).reshape(b.shape))
+    return np.asarray(counts.astype(np.int64).reshape(shape))
 
 
 #: Names of the rules.
@@ -162,4 +170,11 @@ def round_design(weights: ArrayLike, rounds: ArrayLike, rule: str = "floor") -> 
 
 
 def _targets(weights: ArrayLike, rounds: ArrayLike) -> Floats:
-    return check_budgets(rounds)[..., None] * check_designs(weights)
+    b, n = _checked(weights, rounds)
+    return n[..., None] * b
+
+
+def _checked(weights: ArrayLike, rounds: ArrayLike) -> tuple[Floats, Counts]:
+    b, n = check_designs(weights), check_budgets(rounds)
+    check_replications("rounds", n[..., None], "weights", b)
+    return b, n

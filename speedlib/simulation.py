@@ -10,22 +10,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._arrays import shown
 from speedlib._extras import needed_by
 from speedlib._progress import Progress, reporter
-from speedlib.bandit import LinearBandit
+from speedlib.bandit import LinearBandit, check_bandit
 from speedlib.checks import (
     Counts,
     Flags,
     Floats,
+    check_budgets,
     check_choice,
     check_count,
     check_flag,
     check_policy,
-    check_rounds,
 )
 from speedlib.curves import MSECurves
 from speedlib.designs import optimal_design
-from speedlib.estimators import conditional_variance, distinct_rows
+from speedlib.estimators import combined_variance, distinct_rows
 from speedlib.trials import Commitment, Strategy, commit
 
 __all__ = ["METHODS", "Moments", "conditional_moments", "mse_curve"]
@@ -57,7 +58,7 @@ def mse_curve(
     Parameters
     ----------
     bandit : LinearBandit
-        The environment, with positive variances.
+        The environment, with positive variances (0 where the features of an action are all 0).
     policy : array, shape (A,)
         The target policy whose value is estimated.
     strategies : sequence of Strategy
@@ -114,8 +115,7 @@ def mse_curve(
     workers cannot change a bit of a result on one type of machine. An interrupt ends the workers
     and goes on to the caller.
     """
-    if not isinstance(bandit, LinearBandit):
-        raise TypeError(f"bandit: expected a LinearBandit; got {type(bandit).__name__}")
+    check_bandit(bandit)
     strategies = tuple(strategies) if isinstance(strategies, Iterable) else (strategies,)
     for strategy in strategies:
         if not isinstance(strategy, Strategy):
@@ -125,7 +125,7 @@ def mse_curve(
     n_jobs = None if n_jobs is None else check_count("n_jobs", n_jobs, 1)
     progress = progress if callable(progress) else check_flag("progress", progress)
     replications = check_count("replications", replications, 2)
-    budgets = np.array([check_rounds(n) for n in np.asarray(rounds).ravel().tolist()])
+    budgets = check_budgets(rounds, 1).ravel()
     names = tuple(strategy.name for strategy in strategies)
     if not names or len(set(names)) != len(names):
         raise ValueError(
@@ -219,6 +219,9 @@ def conditional_moments(commitment: Commitment, bandit: LinearBandit, policy: Ar
     ValueError
         If the coefficients depend on the last rewards.
     """
+    check_bandit(bandit)
+    if not isinstance(commitment, Commitment):
+        raise TypeError(f"commitment: expected a Commitment; got {shown(commitment)}")
     if commitment.coefficients is None:
         raise ValueError(
             "commitment: its coefficients depend on the last rewards, so that the error has no "
@@ -228,7 +231,7 @@ def conditional_moments(commitment: Commitment, bandit: LinearBandit, policy: Ar
     coefficients, counts = commitment.coefficients, commitment.counts
     if len(distinct_rows(coefficients)) == len(distinct_rows(counts)):
         coefficients, counts = distinct_rows(coefficients), distinct_rows(counts)
-    variance = conditional_variance(coefficients, counts, bandit.variances)
+    variance = combined_variance(coefficients, counts, bandit.variances)
     bias = commitment.offset + coefficients @ bandit.means - bandit.value(policy)
     return Moments(np.broadcast_to(variance, bias.shape), np.asarray(bias))
 

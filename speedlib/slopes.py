@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._arrays import shown
 from speedlib.checks import (
     Floats,
     check_finite,
@@ -22,6 +23,7 @@ from speedlib.checks import (
     check_rng,
     check_share,
     check_sizes,
+    check_vector,
 )
 
 __all__ = ["FittedSlope", "Slope", "fitted_slope", "log_slope", "quantile_slope", "slope_weights"]
@@ -136,7 +138,7 @@ def log_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> Fi
     >>> round(float(slope), 6), round(float(error), 6)
     (-1.0, 0.003071)
     """
-    places, points = _positive("x", x), _positive("y", y)
+    places, points = _positive("x", check_vector("x", x)), _positive("y", y)
     if points.shape[-1:] != places.shape[-1:]:
         raise ValueError(f"y: expected shape (..., {places.size}); got shape {points.shape}")
     relative = _errors_of(points, standard_error) / points
@@ -181,11 +183,11 @@ def quantile_slope(
     No resample is drawn out: its quantile is an order statistic of the sample, whose rank is
     binomial. The cost is that of sorting the samples.
     """
-    check_share("share", share)
+    share = check_share("share", share)
     tail, rng = (1 - check_share("level", level)) / 2, check_rng(rng)
-    places = _positive("x", x)
+    places = _positive("x", check_vector("x", x))
     if not isinstance(samples, Iterable) or isinstance(samples, str):
-        raise TypeError(f"samples: expected a sequence of samples; got {samples!r}")
+        raise TypeError(f"samples: expected a sequence of samples; got {shown(samples)}")
     ordered = [np.sort(_sample(sample, place)) for place, sample in enumerate(samples)]
     if len(ordered) != places.size:
         raise ValueError(

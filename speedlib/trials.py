@@ -311,7 +311,7 @@ class Strategy(ABC):
                 free = ' (estimator="feasible" or "ols" needs none)'
                 hint = free if hasattr(self, "estimator") else ""
                 raise ValueError(f"variances: {self.name} needs the true variances; got None{hint}")
-            known = frozen(check_variances(variances, len(features)))
+            known = frozen(check_variances(variances, len(features), features=features))
         setting = Setting(
             features=frozen(features),
             policy=frozen(policy),

@@ -10,18 +10,25 @@ The steps are those of :mod:`speedlib.solvers._simplex`, with an axis for the pr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._tolerances import BATCH_GAP_TOLERANCE, PRICE_ROUNDING, PRICE_TOLERANCE, PUSHES
-from speedlib.checks import Flags, Floats, Indices, check_direction, check_features
-from speedlib.solvers._batch_arguments import check_problems
+from speedlib.checks import (
+    Flags,
+    Floats,
+    Indices,
+    check_direction,
+    check_features,
+    check_number,
+    check_problems,
+)
 from speedlib.solvers._elfving_problem import Problem
 from speedlib.solvers._elfving_search import optimal_vertex, pushed
 from speedlib.solvers._simplex import negligible
-from speedlib.solvers.elfving import solve
+from speedlib.solvers.elfving import quietest, solve
 
 __all__ = ["BatchDesigns", "pe_designs"]
 
@@ -96,12 +103,13 @@ def pe_designs(
            [0.333333, 0.666667]])
     """
     x = check_features(features)
-    v = check_problems(variances, x.shape[0])
+    v = check_problems(variances, x)
     c = check_direction(direction, x.shape[1])
-    tolerance = _check_tolerance(tolerance)
+    # Zero is allowed, since a vertex can be optimal.
+    tolerance = check_number("tolerance", tolerance, least=0, below=1)
     weights, gaps = np.zeros(v.shape), np.zeros(v.shape[0])
     if not c.any() or v.shape[0] == 0:
-        weights[np.arange(v.shape[0]), v.argmin(axis=1)] = 1.0
+        weights[np.arange(v.shape[0]), quietest(x, v)] = 1.0
         return BatchDesigns(weights, np.zeros(v.shape[0]), gaps, 0)
     norms = np.zeros(v.shape[0])
     # An efficiency of 1 - t is a gap of about t / 2, since it compares squares.
@@ -116,15 +124,6 @@ def pe_designs(
         single = solve(x, np.sqrt(v[problem]), c)
         weights[problem], norms[problem], gaps[problem] = single.weights, single.norm, single.gap
     return BatchDesigns(weights, norms**2, gaps, failed.size)
-
-
-def _check_tolerance(tolerance: Any) -> float:
-    """Return an efficiency that may be missed: zero is allowed, since a vertex can be optimal."""
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float | np.number):
-        raise TypeError(f"tolerance: expected a number; got {tolerance!r}")
-    if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance: must be at least 0 and below 1; got {tolerance}")
-    return float(tolerance)
 
 
 class _Solved(NamedTuple):

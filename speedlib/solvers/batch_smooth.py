@@ -30,9 +30,9 @@ from speedlib._tolerances import (
     SMOOTH_EFFICIENCY,
     WHITENED,
 )
-from speedlib.checks import Floats, check_choice, check_features, check_share
-from speedlib.solvers._batch_arguments import check_problems
+from speedlib.checks import Floats, check_choice, check_features, check_problems, check_share
 from speedlib.solvers._batch_newton import Problems
+from speedlib.solvers._naming import points_are_features
 from speedlib.solvers.exchange import solve
 
 __all__ = ["SmoothDesigns", "smooth_designs"]
@@ -112,7 +112,7 @@ def smooth_designs(
            [0.33333, 0.66667]])
     """
     x = check_features(features)
-    v = check_problems(variances, x.shape[0])
+    v = check_problems(variances, x)
     check_choice("criterion", criterion, ("A", "D"))
     tolerance = check_share("tolerance", tolerance)
     weights, values, bounds = np.zeros(v.shape), np.zeros(len(v)), np.zeros(len(v))
@@ -126,7 +126,8 @@ def smooth_designs(
             weights[block], values[block], bounds[block] = solved
     left = np.flatnonzero(~(bounds >= 1.0 - tolerance))
     for r in left:
-        single = solve(x / np.sqrt(v[r])[:, None], criterion, tolerance=tolerance)
+        with points_are_features():
+            single = solve(x / np.sqrt(v[r])[:, None], criterion, tolerance=tolerance)
         weights[r], values[r], bounds[r] = single.weights, single.value, single.efficiency_bound
     return SmoothDesigns(weights, values, bounds, left.size)
 

@@ -81,7 +81,8 @@ def elfving_design(
         One row x(a) per action. The rows need not span all dimensions.
     variances : array-like, shape (A,)
         Positive noise variances. An action without noise is refused: no proportion is optimal for
-        it, since a single pull reveals all it can.
+        it, since a single pull reveals all it can. Only where its features are all 0 may the
+        variance be 0: such an action informs nothing and gets no share.
     direction : array-like, shape (d,)
         The direction c.
 
@@ -115,7 +116,7 @@ def elfving_design(
     (2.0, True)
     """
     x = check_features(features)
-    v = check_variances(variances, x.shape[0])
+    v = check_variances(variances, x.shape[0], features=x)
     return solve(x, np.sqrt(v), check_direction(direction, x.shape[1]))
 
 
@@ -142,9 +143,16 @@ def solve(x: Floats, sigma: Floats, c: Floats) -> ElfvingSolution:
     )
 
 
+def quietest(x: Floats, variances: Floats) -> Indices:
+    """Return the action of least variance, of those that inform at all if there are any; (...,)."""
+    informs = x.any(axis=1)
+    shown = np.where(informs, variances, np.inf) if informs.any() else variances
+    return np.asarray(shown.argmin(axis=-1))
+
+
 def _nothing_to_estimate(x: Floats, sigma: Floats) -> ElfvingSolution:
     weights = np.zeros(x.shape[0])
-    weights[sigma.argmin()] = 1.0
+    weights[quietest(x, sigma)] = 1.0
     return ElfvingSolution(
         weights=weights,
         support=np.zeros(0, dtype=np.intp),

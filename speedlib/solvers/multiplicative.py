@@ -61,6 +61,8 @@ def multiplicative_design(
     if (criterion == "linear") != (matrix is not None):
         raise ValueError('matrix: needed by "linear", and by no other criterion')
     kernel = np.eye(d) if matrix is None else check_psd("matrix", matrix, d)
+    if not kernel.any():
+        raise ValueError("matrix: must not be zero; every design would be optimal")
     w = np.full(len(x), 1.0 / len(x))
     for _ in range(check_count("iterations", iterations, 1)):
         solved = np.linalg.solve((x * w[:, None]).T @ x, x.T)

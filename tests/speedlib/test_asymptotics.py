@@ -139,7 +139,7 @@ def test_the_best_length_minimises_the_regret() -> None:
     ("call", "message"),
     [
         (lambda: estimation_cost(np.eye(2), [1, 0], [0.5, 0.5], [0.5, 0.5]), "variances"),
-        (lambda: estimation_cost(np.eye(2), [1, 1], [0.5, 0.4], [0.5, 0.5]), "weights"),
+        (lambda: estimation_cost(np.eye(2), [1, 1], [0.5, 0.4], [0.5, 0.5]), "design"),
         (lambda: estimation_cost(np.eye(2), [1, 1], [1, 0], [1, 0], -1.0), "kappa.*at least 0.*-1"),
         (lambda: best_exploration_length(-1.0, 10), "cost.*at least 0.*-1"),
         (lambda: best_exploration_length(1.0, 0), "rounds.*at least 1"),

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 from speedlib import checks
 
@@ -230,3 +234,141 @@ def test_vectors_and_directions() -> None:
         checks.check_vector("theta", [[1, 2]], 2)
     with pytest.raises(ValueError, match=says("theta", "finite", "inf", "(1,)")):
         checks.check_vector("theta", [1, INF], 2)
+
+
+# --- the door for arrays ------------------------------------------------------------------------
+
+
+def test_floats_are_not_copied() -> None:
+    x, v = np.ones((5, 2)), np.ones(5)
+    assert checks.check_features(x) is x
+    assert checks.check_variances(v, 5, features=x) is v
+    assert checks.check_policy(v / 5, 5).base is None
+    assert checks.check_finite("x", x) is x
+
+
+SOFTMAX = np.exp(np.random.default_rng(1).normal(size=50))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_policies_of_lower_precision_are_divided_by_their_sum(dtype: type) -> None:
+    weights = SOFTMAX.astype(dtype)
+    policy = weights / weights.sum()
+    exact = policy.astype(float)
+    assert abs(exact.sum() - 1) > 1e-8
+    for given in (policy, pd.Series(policy), list(policy)):
+        assert np.array_equal(checks.check_policy(given, 50), exact / exact.sum())
+        assert np.array_equal(checks.check_designs(given), exact / exact.sum())
+    with pytest.raises(ValueError, match=says("policy", "sum to 1 within 1e-08", "divide by")):
+        checks.check_policy(exact, 50)
+    with pytest.raises(ValueError, match=says("policy", "sum to 1 within")):
+        checks.check_policy((0.9 * exact).astype(dtype), 50)
+
+
+def test_rounding_below_zero_counts_as_zero() -> None:
+    policy = [0.25, 0.75 + 1e-17, -1e-17]
+    assert checks.check_policy(policy, 3).tolist() == [0.25, 0.75, 0.0]
+    assert checks.check_designs(policy).tolist() == [0.25, 0.75, 0.0]
+    assert checks.check_weights([4.0, -1e-15], 2).tolist() == [4.0, 0.0]
+    single = np.array([0.25, 0.75, -1e-7], dtype=np.float32)
+    assert checks.check_policy(single, 3).tolist() == [0.25, 0.75, 0.0]
+    for wrong in ([0.25, 0.75, -1e-9], [0.5, 0.51, -0.01]):
+        with pytest.raises(ValueError, match=says("policy", "at least 0", "for action 2")):
+            checks.check_policy(wrong, 3)
+    with pytest.raises(ValueError, match=says("weights", "at least 0", "-1")):
+        checks.check_weights([4.0, -1.0], 2)
+
+
+TABLE = pd.DataFrame({"a": [True, False], "b": [1, 2], "c": [0.5, 0.25]}, index=["u", "w"])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TABLE,
+        TABLE.convert_dtypes(),
+        TABLE.astype({"a": "boolean", "b": "Int64", "c": "Float32"}),
+        TABLE.astype(object),
+        TABLE.astype({"c": pd.SparseDtype(float)}),
+    ],
+)
+def test_tables_of_mixed_columns_are_read(table: pd.DataFrame) -> None:
+    assert checks.check_features(table).tolist() == [[1.0, 1.0, 0.5], [0.0, 2.0, 0.25]]
+    assert checks.check_counts(table[["a", "b"]], 2).tolist() == [[1, 1], [0, 2]]
+    assert checks.check_vector("b", table["b"], 2).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "object", "float64"])
+def test_what_is_missing_in_a_table_is_named_by_its_place(dtype: str) -> None:
+    column = pd.Series([1, None], index=["u", "w"], dtype=dtype)
+    with pytest.raises(ValueError, match=says("y: ", "in row 'w' is missing", "leave it out")):
+        checks.check_vector("y", column, 2)
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": column}, index=["u", "w"])
+    with pytest.raises(ValueError, match=says("features: ", "row 'w' of column 'b' is missing")):
+        checks.check_features(table)
+
+
+@pytest.mark.parametrize("dtype", ["category", "datetime64[s]", "str"])
+def test_columns_that_hold_no_numbers_are_named_with_their_dtype(dtype: str) -> None:
+    table = pd.DataFrame({"a": [1, 2], "b": pd.Series([1, 2]).astype(dtype)})
+    with pytest.raises(TypeError, match=says("features: ", "column 'b' has dtype", dtype[:3])):
+        checks.check_features(table)
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), ValueError, says("y: ", "index (1,) is masked")),
+        ([np.ma.array([1.0, -9.0], mask=[0, 1])], ValueError, says("y: ", "(0, 1) is masked")),
+        ([1.0, np.ma.masked], ValueError, says("y: ", "(1,) is masked")),
+        (None, TypeError, says("y: ", "real numbers", "None")),
+        ([1.0, None], ValueError, says("y: ", "(1,) is missing")),
+        ([1.0, pd.NA], ValueError, says("y: ", "(1,) is missing")),
+        ("ab", TypeError, says("y: ", "text", "'ab'")),
+        ([1.0, [2.0, 3.0]], TypeError, says("y: ", "rows differ in length")),
+        (np.array([1j]), TypeError, says("y: ", "complex", "real part")),
+        (np.zeros(2, "datetime64[D]"), TypeError, says("y: ", "dates")),
+        (sparse.csr_array(np.eye(2)), TypeError, says("y: ", "sparse", "toarray()")),
+        ([10**400], ValueError, says("y: ", "float")),
+        ({1.0}, TypeError, says("y: ", "{1.0}")),
+        (["a" * 1000], TypeError, says("y: ", "text")),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_refused(
+    values: object, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message) as caught:
+        checks.check_finite("y", values)
+    assert len(str(caught.value)) < 200
+
+
+def test_numbers_in_other_forms_are_read() -> None:
+    for values in (
+        [Fraction(1, 4), Decimal("0.5")],
+        np.array([0.25, Fraction(1, 2)], dtype=object),
+        np.ma.array([0.25, 0.5], mask=False),
+        [np.ma.array(0.25), 0.5],
+        (np.float32(0.25), np.float16(0.5)),
+    ):
+        assert checks.check_finite("y", values).tolist() == [0.25, 0.5]
+
+
+@pytest.mark.parametrize("value", ["x", None, 1j, np.complex128(1), [0.5], True, np.ma.masked])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    for check in (checks.check_share, checks.check_number):
+        with pytest.raises(TypeError, match=r"^level: expected a number; got"):
+            check("level", value)
+
+
+def test_numbers_are_held_to_their_limits() -> None:
+    assert checks.check_number("k", Fraction(1, 2), least=0) == 0.5
+    assert checks.check_number("k", np.float32(0.5)) == 0.5
+    for value, limits, rule in (
+        (-1, {"least": 0, "most": 1}, "lie between 0 and 1"),
+        (0, {"above": 0}, "above 0"),
+        (1, {"below": 1}, "below 1"),
+        (NAN, {"least": 0}, "at least 0"),
+        (10**400, {"most": 1}, "at most 1"),
+    ):
+        with pytest.raises(ValueError, match=says("k: must ", rule, "; got ")):
+            checks.check_number("k", value, **limits)

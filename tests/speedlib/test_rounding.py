@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
+from speedlib.checks import check_designs
+from speedlib.rounding import (
+    ROUNDINGS,
+    ceil_counts,
+    efficient_counts,
+    floor_counts,
+    round_design,
+)
 
 
 @st.composite
@@ -120,3 +128,32 @@ def test_no_rounds_no_pulls(rule):
 def test_bad_input_is_named(weights, rounds, rule, error, text):
     with pytest.raises(error, match=text):
         round_design(weights, rounds, rule)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_largest_budget_is_apportioned_exactly(seed: int) -> None:
+    weights = np.random.default_rng(seed).dirichlet(np.ones(7))
+    n = 2**52 - seed
+    counts = efficient_counts(weights, n)
+    assert sum(counts.tolist()) == n
+    # In exact arithmetic, no pull can be moved to where it raises the smallest T / b.
+    b = check_designs(weights)
+    ratios = [Fraction(count) / Fraction(w) for count, w in zip(counts.tolist(), b, strict=True)]
+    spare = [Fraction(count - 1) / Fraction(w) for count, w in zip(counts.tolist(), b, strict=True)]
+    assert max(spare) <= min(ratios) * (1 + Fraction(1, 2**40))
+
+
+@pytest.mark.parametrize("rule", ROUNDINGS)
+@pytest.mark.parametrize("rounds", [2**52 + 1, 2**53, np.array([3, 2**53])])
+def test_budgets_beyond_exact_arithmetic_are_refused_by_name(rule: str, rounds: object) -> None:
+    with pytest.raises(ValueError, match=rf"^rounds: .*{2**52}"):
+        round_design([0.5, 0.5], rounds, rule)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rule", ROUNDINGS)
+def test_one_design_for_several_budgets(rule: str) -> None:
+    weights = [0.29, 0.41, 0.3]
+    several = round_design(weights, [7, 50, 100], rule)
+    assert several.tolist() == [round_design(weights, n, rule).tolist() for n in (7, 50, 100)]
+    with pytest.raises(ValueError, match=r"^rounds: .*one for each"):
+        round_design([weights] * 2, [7, 50, 100], rule)

@@ -31,12 +31,15 @@ from speedlib import (
     policy_value,
     target_direction,
 )
+from speedlib.bandit import quadratic_form
 from speedlib.criteria import criterion_value
 from speedlib.designs import CRITERIA
 from speedlib.environments import threshold_policy
-from speedlib.estimators import value_coefficients
+from speedlib.estimators import conditional_variance, value_coefficients
 from speedlib.exploration import exploration_design, identifiable_design, pca_directions
 from speedlib.fitting import calibration, fit_model, fit_variances, prepare_table
+from speedlib.identification import quadratic_coordinates
+from speedlib.psd import fit_psd
 from speedlib.slopes import fitted_slope, log_slope
 from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
@@ -110,6 +113,12 @@ DOORS = {
         features, variances, "linear", matrix=matrix
     ),
     "pca_directions": lambda features=X: pca_directions(features),
+    "conditional_variance": lambda variances=V: conditional_variance(B, [1] * 9, variances),
+    "fit_psd": lambda features=X: fit_psd(
+        X, np.full(9, 1 / 3), V, features, start=K, max_iterations=10
+    ),
+    "quadratic_coordinates": lambda features=X: quadratic_coordinates(features),
+    "quadratic_form": lambda features=X: quadratic_form(features, K),
     "pe_designs": lambda features=X, variances=V[None], direction=C: pe_designs(
         features, variances, direction
     ),
@@ -149,7 +158,7 @@ def test_no_door_is_forgotten() -> None:
     names = {"features", "variances", "Sigma", "matrix", "direction", "points", "X", "y"}
     found = set()
     for module in pkgutil.walk_packages(speedlib.__path__, "speedlib."):
-        if module.name in ("speedlib.checks", "speedlib.solvers._batch_arguments"):
+        if module.name == "speedlib.checks":
             continue
         for name, part in vars(importlib.import_module(module.name)).items():
             if inspect.isfunction(part) and part.__module__ == module.name and name[0] != "_":
@@ -157,6 +166,9 @@ def test_no_door_is_forgotten() -> None:
                 found |= {(name, key) for key, value in parameters if "ArrayLike" in str(value)}
     # What it is given has been checked, but for policy and direction, which it checks itself.
     found -= {("chosen_direction", "direction")}
+    # Bounded from above only, since there is no unit in which they are divided: test_arguments.
+    found -= {("quadratic_features", "features"), ("quadratic_form", "matrix")}
+    found -= {("fit_psd", "points")}
     tried = {(door.split(" ")[0], name) for door, name in ARGUMENTS}
     assert {each for each in found if each[1] in names} <= tried
 
@@ -337,3 +349,44 @@ def test_features_in_unlike_units(criterion: str) -> None:
         assert other.efficiency_bound >= 1 - 1e-6 and other.value > 1e110
     else:
         assert other.weights == pytest.approx(plain.weights, abs=1e-5)
+
+
+# --- a feature that next to nothing is left of ----------------------------------------------------
+
+
+@pytest.mark.parametrize("dust", [1e-309, 5e-324, 1e-300, 1e-200])
+def test_a_design_that_sees_a_feature_as_dust_alone_is_useless(dust: float) -> None:
+    features, direction = [[1.0, dust], [0.0, 1.0]], [0.0, 1.0]
+    assert pe_loss([1.0, 0.0], features, [1, 1], direction=direction) == np.inf
+    assert design_efficiency([1.0, 0.0], features, [1, 1], direction=direction) == 0.0
+    losses = pe_loss([[1.0, 0.0], [0.0, 1.0]], features, [1, 1], direction=direction)
+    assert losses == pytest.approx([np.inf, 1.0])
+    for criterion in ("A", "D", "G"):
+        assert design_efficiency([1.0, 0.0], features, [1, 1], criterion) == 0.0
+
+
+@pytest.mark.parametrize("dust", [1e-100, 1e-140])
+def test_a_loss_within_the_range_of_floats_is_right(dust: float) -> None:
+    features, direction = [[dust, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 0.0]
+    loss = pe_loss([0.5, 0.0, 0.5], features, [1, 1, 1], direction=direction)
+    assert loss == pytest.approx(2 / dust**2, rel=1e-12)
+
+
+# --- replications that do not fit -----------------------------------------------------------------
+
+
+def test_replications_that_do_not_fit_are_named() -> None:
+    rows, many = np.stack([V, V, V]), np.tile(B, (2, 1))
+    for call in (
+        lambda: policy_value(REWARDS, X, C, rows),
+        lambda: least_squares(REWARDS, X, rows),
+        lambda: value_coefficients(REWARDS.counts, X, rows, C),
+        lambda: pe_loss(many, X, rows, direction=C),
+        lambda: information_matrix(many, X, rows),
+    ):
+        with pytest.raises(ValueError, match=r"^variances: expected one row for all replications"):
+            call()
+    with pytest.raises(ValueError, match=r"^weights: expected one row"):
+        policy_value(REWARDS, X, C, V, weights=rows)
+    with pytest.raises(ValueError, match=r"^(design|exploration): expected one row"):
+        estimation_cost(X, rows, many, B)

@@ -38,8 +38,9 @@ SURFACE = {
     "speedlib.checks": """
         Counts Flags Floats Indices check_actions check_budgets check_choice check_count
         check_counts check_designs check_direction check_features check_finite check_flag
-        check_not_negative check_policy check_psd check_rng check_rounds check_share check_sizes
-        check_variances check_vector frozen
+        check_not_negative check_number check_policy check_problems check_psd check_replications
+        check_rng check_rounds check_share check_sizes check_variances check_vector check_weights
+        frozen
     """,
     "speedlib.comparison": """
         Comparison Ratio by_variance compare compare_with_best sample_actions shares with_ends
