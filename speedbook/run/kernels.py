@@ -29,7 +29,8 @@ from speedbook.paths import write_if_changed
 SETTINGS = ("PYTHON", "MPL", "MATPLOTLIB", "IPYTHON", "IPYKERNEL", "JUPYTER", "JPY_")
 #: Others: the width and the colours of a terminal, and switches of numpy, scipy and pandas.
 SWITCHES = tuple(
-    "COLUMNS LINES FORCE_COLOR NO_COLOR SCIPY_ARRAY_API PANDAS_ NUMPY_ NPY_ OPENBLAS_CORETYPE".split()
+    "COLUMNS LINES FORCE_COLOR NO_COLOR SCIPY_ARRAY_API PANDAS_ NUMPY_ NPY_ OPENBLAS_CORETYPE "
+    "OPENBLAS_L2_SIZE".split()
 )
 #: Of these, what says where a Python is and where it may write, and how it reads names of files.
 KEPT = frozenset(

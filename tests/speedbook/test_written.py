@@ -112,6 +112,7 @@ def taken(file: io.StringIO) -> str:
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_the_help_shows_parameters_as_written(words: str, capsys: Any) -> None:
+def test_the_help_shows_parameters_as_written(words: str, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     Reporter().table(words, parameter_table([Parameter("name", "str", words, words)]))
     assert capsys.readouterr().out.count(words) == 3

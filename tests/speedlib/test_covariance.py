@@ -413,7 +413,7 @@ def test_floor_is_a_share_of_the_mean_square() -> None:
 @pytest.mark.parametrize("floor", [0.0, -0.1, float("nan"), float("inf")])
 def test_floors_that_are_no_floor_are_refused(floor: float) -> None:
     found = estimate_covariance(Rewards.from_log([0], [1.0], 1), [[1.0]])
-    with pytest.raises(ValueError, match=f"floor.*positive.*{floor}"):
+    with pytest.raises(ValueError, match=f"floor: must be above 0 .*got {floor}"):
         found.floored(floor)
 
 
