@@ -397,7 +397,7 @@ def test_an_efficiency_names_bad_arguments_too():
 def test_bad_weights_are_named():
     with pytest.raises(ValueError, match="weights: entries must be at least 0; got -1"):
         pe_loss([2, -1], np.eye(2), [1, 1], direction=[1, 0])
-    with pytest.raises(ValueError, match="weights: expected shape"):
+    with pytest.raises(ValueError, match="weights: expected one weight per action"):
         information_matrix([1, 0, 0], np.eye(2), [1, 1])
     with pytest.raises(ValueError, match=r"^weights: entries must sum to 1"):
         design_efficiency([0.5, 0.4], np.eye(2), [1, 1], policy=[0.5, 0.5])
