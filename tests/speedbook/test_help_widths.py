@@ -104,8 +104,6 @@ def test_the_table_of_verify_keeps_every_id(monkeypatch, capsys):
 
 #: How a phrase begins that leans on the name before it, or on the line above.
 LEANING = frozenset("of its their this these that what it under to in from at by for with".split())
-#: Pages on tables of one's own say what their parameters are beside the tables.
-OWN_TABLES = {"notebooks/beyond/your-own-data.ipynb", "notebooks/beyond/your-own-experiment.ipynb"}
 
 
 @pytest.mark.slow
@@ -113,7 +111,6 @@ def test_the_help_of_a_parameter_stands_by_itself():
     faults = [
         f"{name}: {p.name}: {p.help}"
         for name in notebook_names(ROOT)
-        if name not in OWN_TABLES
         for p in parameters_of(ROOT, name)
         if p.help.split()[0] in LEANING or len(p.help) < len("budgets n")
     ]

@@ -241,3 +241,46 @@ def test_no_setting_of_the_user_runs_a_notebook_again(tiny_book, tmp_path, monke
         monkeypatch.setenv(name, value)
     kernels.own_settings(tiny_book.root)
     assert shared_key(tiny_book.root) == before
+
+
+@pytest.mark.parametrize(
+    ("found", "not_found", "expected"),
+    [
+        (
+            ["X86_V3", "X86_V4", "AVX512_ICL"],
+            ["AVX512_SPR"],
+            {
+                "OPENBLAS_CORETYPE": "Haswell",
+                "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+            },
+        ),
+        (
+            ["X86_V3"],
+            ["X86_V4"],
+            {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "X86_V4"},
+        ),
+        ([], ["X86_V3", "X86_V4"], {}),
+        (["NEON"], ["SVE"], {}),
+    ],
+)
+def test_every_processor_does_what_most_can_do(tmp_path, monkeypatch, found, not_found, expected):
+    extensions = {"SIMD Extensions": {"found": found, "not found": not_found}}
+    monkeypatch.setattr(kernels.np, "show_config", lambda mode: extensions)
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    own = kernels.own_settings(tmp_path)
+    chosen = {name: own.get(name, "") for name in ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")}
+    assert {name: value for name, value in chosen.items() if value} == expected
+
+
+@pytest.mark.slow
+def test_numpy_takes_what_is_set_for_the_processor(tmp_path):
+    """By the names of this numpy, and without a word on stderr that would count as a notebook's."""
+    variables = dict(os.environ)
+    kernels.put_into(variables, kernels.own_settings(tmp_path))
+    code = "import numpy; print(numpy.show_config(mode='dicts')['SIMD Extensions']['found'])"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=variables, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    if "NPY_DISABLE_CPU_FEATURES" in variables:
+        assert done.stdout.strip() == f"['{kernels.AVX2}']"

@@ -118,5 +118,5 @@ def test_bad_entries_are_refused(arguments: tuple, message: str) -> None:
 
 
 def test_a_penalty_is_needed() -> None:
-    with pytest.raises(ValueError, match="ridge: must be above 0 .*; got 0"):
+    with pytest.raises(ValueError, match=r"ridge: must be above 0 .*; got 0"):
         factorise([0, 1], [1, 1], [1.0, 2.0], 1, ridge=0)
