@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
 from collections.abc import Iterator
 from itertools import count, product
 from typing import Any
@@ -21,7 +22,7 @@ from speedbook.frames import plain_csv
 from speedbook.notebook.files import code_cells
 
 #: How pandas marks the HTML of a data frame.
-FRAME = 'class="dataframe"'
+FRAME = re.compile(r'class="dataframe[ "]')
 #: How the name of the file ends that has a table's plain numbers.
 NUMBERS = "-numbers.csv"
 RECORD_HEAD = ("id", "verdict", "estimate", "low", "high", "replications", "seed")
@@ -68,7 +69,7 @@ def read_results(notebook: NotebookNode) -> tuple[Results, dict[str, str]]:
     marks = [output.metadata.get("speedbook", {}) for output in _displays(notebook)]
     records = {mark["claim"]["id"]: mark["claim"] for mark in marks if "claim" in mark}
     figures = {m["figure"]["name"]: m["figure"]["digest"] for m in marks if "figure" in m}
-    frames = [o for o in _displays(notebook) if FRAME in o.data.get("text/html", "")]
+    frames = [o for o in _displays(notebook) if FRAME.search(o.data.get("text/html", ""))]
     shown = [table_csv(frame.data["text/html"]) for frame in frames]
     tables = {f"table-{i:02}.csv": text for i, text in enumerate(shown, start=1)}
     digests = {name: text_sha256(text) for name, text in tables.items()}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 
 from speedbook import figures
@@ -29,3 +30,10 @@ def house_style() -> Iterator[None]:
         figures.use_style()
         yield
         plt.close("all")
+
+
+@pytest.fixture(autouse=True)
+def own_options() -> Iterator[None]:
+    """Leave no option behind: cells of notebooks, which some tests run, set one."""
+    with pd.option_context("display.html.use_mathjax", True):
+        yield

@@ -19,6 +19,7 @@ def digits(text: str) -> str:
     return text.partition("e")[0].replace(".", "").replace("-", "").strip("0")
 
 
+@pytest.mark.slow
 @given(NUMBERS, SPREADS, st.integers(1, 4))
 def test_the_error_is_below_half_a_digit_of_the_spread_and_nothing_becomes_zero(
     numbers, spread, kept

@@ -131,6 +131,7 @@ def test_a_long_name_keeps_both_ends_and_room_for_the_axes(letter: str) -> None:
     assert short.endswith(ends) and "…" in short and len(short) >= 20
 
 
+@pytest.mark.slow
 def test_letters_that_the_font_lacks_are_said_once(capsys: Any) -> None:
     figures.use_style()
     for name, lacking in (("_a é ∅ \N{WORD JOINER}", ""), ("中文 中", "中文")):

@@ -298,6 +298,7 @@ TRACEBACK = """cell {0} (plot({0}))
     ValueError: no solver named 'a{0}'"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failure", "cause"),
     [

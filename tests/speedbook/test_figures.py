@@ -306,6 +306,7 @@ def test_what_a_mask_hides_is_not_read(kind: str) -> None:
     assert np.isnan(numbers).any() and 9 not in numbers
 
 
+@pytest.mark.slow
 def test_what_looks_alike_everywhere_adds_no_part() -> None:
     """Points of one size and colour, lines, bars and bands are read as their places alone."""
     fig, axes = plt.subplots(ncols=4)

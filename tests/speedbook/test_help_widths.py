@@ -42,6 +42,7 @@ def test_the_help_of_no_notebook_breaks_a_name(width, monkeypatch, capsys):
         assert all(len(line) <= max(width, longest + 4 + len("Default:")) for line in lines), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     "command", [[], ["build"], ["rerun"], ["verify"], ["data"], ["data", "fetch"]]

@@ -107,12 +107,16 @@ def test_heads_and_indices_of_several_levels_are_kept():
     assert numbers_csv(pd.DataFrame({"a": []})).splitlines() == [",a"]
 
 
-def test_a_table_that_came_without_its_numbers_gives_those_that_it_shows(tiny_notebook):
+@pytest.mark.parametrize("as_mathematics", [True, False])
+def test_a_table_that_came_without_its_numbers_gives_those_that_it_shows(
+    tiny_notebook, as_mathematics
+):
     from nbformat.v4 import new_output
 
     frame = pd.DataFrame({"ratio": ["1.5 ± 0.1", "2 ± 0.2"], "n": [1, 2]})
     notebook = tiny_notebook("frame")
-    html = {"text/html": frame.to_html()}
+    with pd.option_context("display.html.use_mathjax", as_mathematics):
+        html = {"text/html": frame.to_html()}
     notebook.cells[-1].outputs = [new_output("display_data", html)]
     results, tables = read_results(notebook)
     assert set(results.tables) == {"table-01.csv"}

@@ -85,6 +85,7 @@ def test_the_page_of_a_failed_run_shows_no_verdict_that_it_has_not_computed(
     assert "This run stopped before its end" in head and "too &lt;soon&gt;" in head
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "failure", ["cell 3 (time.sleep(99)) took longer than 1 s", "the kernel python3 did not start"]
 )
@@ -98,6 +99,7 @@ def test_whatever_stopped_a_run_is_told_and_kept(book, no_kernels, failure):
     assert (folder / "fig.ipynb").is_file()
 
 
+@pytest.mark.slow
 def test_a_long_output_is_kept_but_not_shown(book, no_kernels):
     def much(_, notebook):
         cell = code_cells(notebook)[-1]
@@ -191,6 +193,7 @@ def test_two_runs_at_once_do_not_meet(book):
         assert (folder / "fig.html").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["fig.ipynb", "fig.html", "manifest.json"])
 def test_a_full_disk_while_the_results_are_written_is_named(book, no_kernels, monkeypatch, file):
     def full(path, content):
@@ -324,6 +327,7 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
 TRACE = "cell 5 (check(table))\n    ----> 1 check(table)\n    ValueError: {}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("message", "values", "line"),
     [

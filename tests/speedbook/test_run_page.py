@@ -285,6 +285,7 @@ def test_markdown_of_an_output_runs_no_scripts_and_leaves_money_alone():
 # Roles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "text"),
     [

@@ -149,6 +149,7 @@ CONTENTS = {
 RERUN = "rerun fig --quiet"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content"), [(name, content) for name, all_ in CONTENTS.items() for content in all_]
 )

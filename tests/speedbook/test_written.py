@@ -51,6 +51,7 @@ def test_markdown_shows_an_awkward_name_as_written(name: str) -> None:
     check(name)
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(names)
 @example("`")
@@ -66,6 +67,7 @@ def test_an_ordinary_name_stays_as_it_is(name: str) -> None:
     assert in_markdown(name) == visible(name) == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_run_page_shows_names_in_tables_and_values_as_written(name: str) -> None:
     table = pd.DataFrame({name: [1.5]}, index=[name])

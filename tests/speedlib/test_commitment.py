@@ -133,6 +133,7 @@ class Pulls:
         return ROTATED.pull(counts, self.rng)
 
 
+@pytest.mark.slow
 @every_strategy
 @pytest.mark.parametrize(
     ("run", "phase"), [(play, 0), (play, 1), (play, 2), (commit, 0), (commit, 1)]

@@ -274,6 +274,7 @@ def test_what_exploration_hardly_saw_gets_no_variance_beyond_all_measure(
     assert found.variances.max() <= 1000 * true.max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", [1e-2, 1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize("seed", range(12))
 def test_the_same_arms_with_noisy_rewards_are_fitted_to_the_end(distance: float, seed: int) -> None:
@@ -282,6 +283,7 @@ def test_the_same_arms_with_noisy_rewards_are_fitted_to_the_end(distance: float,
     assert estimate_covariance(rewards, bandit.features, "psd").optimality <= 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loud", [[1e3, 1e3, 1e3], [1e6, 1e6, 1e6], [1, 1e4, 1], [1e12, 1, 1]])
 @pytest.mark.parametrize("seed", range(4))
 def test_arms_that_were_not_played_do_not_spoil_a_fit_that_is_determined(

@@ -298,6 +298,7 @@ def test_points_of_very_different_lengths_take_few_steps():
         assert design.iterations <= 25
 
 
+@pytest.mark.slow
 def test_thousands_of_copies_take_few_rounds():
     rng = np.random.default_rng(0)
     points = gaussian(5, 100, 8)[rng.integers(0, 100, 60_000)]

@@ -91,6 +91,7 @@ def test_a_package_that_is_broken_is_not_called_missing(monkeypatch) -> None:
         by_variance({}, np.ones(3))
 
 
+@pytest.mark.slow
 def test_one_process_without_a_bar_needs_none_of_them(bare: dict) -> None:
     """The numbers are those that come out where everything is there."""
     strategies = [Oracle(), Uniform()]

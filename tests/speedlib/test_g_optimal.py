@@ -51,6 +51,7 @@ def exact_largest_variance(weights, features):
 GRIDS = {"raw": (0.0, 1.0), "to 100": (50.0, 50.0), "far": (10.0, 2.0)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
 @pytest.mark.parametrize(("scale", "degree"), [("raw", 3), ("to 100", 4), ("far", 3)])
 def test_polynomials_reach_the_tolerance_at_the_known_optimum(scale, degree, tolerance):
@@ -101,6 +102,7 @@ def instances():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-6, 1e-9])
 @pytest.mark.parametrize("kind", instances())
 def test_all_kinds_of_features_reach_the_tolerance(kind, tolerance):

@@ -50,6 +50,7 @@ def test_the_design_pulls_the_one_action_along_the_direction() -> None:
     assert design.value == pytest.approx(0.125)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("given", [0.0, 1e-3, 1.0, 1e3])
 def test_it_gets_no_share_and_changes_nothing(criterion: str, given: float) -> None:
