@@ -126,10 +126,22 @@ def mirror(files: Mapping[str, Path | str | bytes], target: Path) -> None:
 
 
 def files_below(folder: Path, prefix: str = "") -> dict[str, Path]:
-    """Return the files below a folder, by their path with forward slashes; none is hidden."""
-    files = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    """Return the files below a folder, by their path with forward slashes; none is hidden.
+
+    Links to folders are followed, as to data on another disk, but not back to where they stand.
+    """
+    found = []
+    for here, folders, names in os.walk(folder, followlinks=True):
+        place = Path(here)
+        above = {*place.resolve().parents, *(step.resolve() for step in (place, *place.parents))}
+        folders[:] = (
+            name
+            for name in folders
+            if not name.startswith(".") and (place / name).resolve() not in above
+        )
+        found += [place / name for name in names if not name.startswith(".")]
     return {
-        prefix + name.as_posix(): path
-        for name, path in files.items()
-        if not any(part.startswith(".") for part in name.parts)
+        prefix + path.relative_to(folder).as_posix(): path
+        for path in sorted(found)
+        if path.is_file()
     }

@@ -6,6 +6,7 @@ It loads nothing that takes long, since help must come at once.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,11 +37,11 @@ def find_notebook(root: Path, called: str) -> str:
     those.
     """
     names = notebook_names(root)
-    for folder in (Path.cwd(), root):
-        path = (folder / called).resolve()
-        if path.is_relative_to(root.resolve()):
-            name = path.relative_to(root.resolve()).as_posix()
-            if name in names:
+    top = root.resolve()
+    for folder in (Path.cwd(), top):
+        # As it is called first: what it links to may be elsewhere.
+        for path in (Path(os.path.abspath(folder / called)), (folder / called).resolve()):
+            if path.is_relative_to(top) and (name := path.relative_to(top).as_posix()) in names:
                 return name
     short = called.removesuffix(".ipynb")
     meant = [name for name in names if Path(name).stem == short]

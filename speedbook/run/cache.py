@@ -132,7 +132,10 @@ class Cache:
     def put(self, name: str, key: str, run: Run) -> None:
         """Keep a run, and forget the oldest of the same notebook."""
         kept = {"seconds": run.seconds, "notebook": json.loads(serialise(run.notebook))}
-        write_atomically(self._path(name, key), json.dumps(kept))
-        runs = sorted((self.folder / name).glob("*.json"), key=lambda path: path.stat().st_mtime)
-        for old in runs[:-KEPT_RUNS]:
+        new = self._path(name, key)
+        write_atomically(new, json.dumps(kept))
+        # Not by its time, which is the oldest of all once a clock has been set back.
+        others = (path for path in new.parent.glob("*.json") if path != new)
+        runs = sorted(others, key=lambda path: path.stat().st_mtime)
+        for old in runs[: 1 - KEPT_RUNS]:
             old.unlink(missing_ok=True)

@@ -40,15 +40,18 @@ def git_state(root: Path) -> dict[str, Any]:
     """Return the commit of a checkout, and whether its files differ from it.
 
     An unpacked archive has no commit, even where the folder lies inside somebody's repository, and
-    nor has a computer without git.
+    nor has a computer without git. Where git does not say whether files differ, as in a repository
+    of another user or with a damaged index, ``changed`` is None.
     """
-    top = _git(root, "rev-parse", "--show-toplevel")
-    commit = _git(root, "rev-parse", "HEAD")
+    # Nothing of the repository is run by this, so that its owner may be anybody, as in a container.
+    anyone = ("-c", f"safe.directory={root.resolve()}")
+    top = _git(root, *anyone, "rev-parse", "--show-toplevel")
+    commit = _git(root, *anyone, "rev-parse", "HEAD")
     if top is None or commit is None or Path(top).resolve() != root.resolve():
         return {"commit": None, "changed": None}
     # Without the locks, so that a build does not get into the way of a commit.
     status = _git(root, "--no-optional-locks", "status", "--porcelain")
-    return {"commit": commit, "changed": bool(status)}
+    return {"commit": commit, "changed": None if status is None else bool(status)}
 
 
 def _git(root: Path, *arguments: str) -> str | None:
@@ -63,10 +66,14 @@ def _git(root: Path, *arguments: str) -> str | None:
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the version of every distribution that is installed, by its name."""
+    """Return the version of every distribution that is installed, by its name.
+
+    What an interrupted installation left behind has no name, or no version, and is left out.
+    """
     # Each access to the metadata reads the file again.
     known = [found.metadata for found in distributions()]
-    return {about["Name"].lower(): about["Version"] for about in known}
+    named = [about for about in known if about and about["Name"] and about["Version"]]
+    return {about["Name"].lower(): about["Version"] for about in named}
 
 
 def data_digests(root: Path) -> dict[str, str]:
