@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from speedlib._numerals import DECIMALS, as_decimal, as_thousands, is_number, with_point
-from speedlib._table_text import SEPARATORS, name_of, read_text, separator_of, tidy_quotes
+from speedlib._table_text import LINE_END, SEPARATORS, name_of, read_text, separator_of, tidy_quotes
 from speedlib.checks import LARGEST, SMALLEST, Floats, check_choice
 
 AnyPath = str | os.PathLike[str]
@@ -267,15 +267,38 @@ def _rows(path: Path, text: str, mark: str, line: int) -> Iterator[tuple[int, li
     before = line
     try:
         for row in reader:
+            _check_lines(path, line, row, mark)
             # Only now: what NFC makes of some characters would separate entries.
             nfc = row if composed else [unicodedata.normalize("NFC", entry) for entry in row]
             yield line, [entry.strip() for entry in nfc]
             line = before + reader.line_num
     except csv.Error as error:
+        if "field limit" in str(error):
+            raise ValueError(
+                f"{path}, line {line}: the row that begins here has an entry of more than "
+                f"{csv.field_size_limit():,} characters; close the quotation mark before it if "
+                "that is open, else shorten the entry or delete its column"
+            ) from None
         raise ValueError(
             f"{path}, line {line}: the row that begins here cannot be read ({error}); close each "
             "quotation mark that is open, and double those that stand within an entry"
         ) from None
+
+
+def _check_lines(path: Path, line: int, row: list[str], mark: str) -> None:
+    """Refuse an entry over several lines that holds whole rows.
+
+    Where the quotation mark of one row is closed by that of a later row, the rows between them are
+    in the entry. It then has as many separators for each end of a line as a row has.
+    """
+    for place, entry in enumerate(row):
+        ends = len(LINE_END.findall(entry)) if len(row) > 1 else 0
+        if ends and entry.count(mark) >= ends * (len(row) - 1):
+            raise ValueError(
+                f"{path}, line {line}: column {place + 1} holds an entry over {ends + 1} lines "
+                "that looks like rows of the table, as after a quotation mark that was not "
+                "closed; close it or delete it, or write the entry on one line"
+            )
 
 
 def _check_length(

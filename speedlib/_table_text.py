@@ -19,6 +19,12 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+#: How files of other programs begin, and what they are.
+OTHERS = {
+    b"PK\x03\x04": "an Excel workbook, or another ZIP archive",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook of the old kind (xls)",
+    b"\x1f\x8b": "a file that gzip packed",
+}
 #: What to do about an encoding that is not read.
 SAVE_AS = "save it as CSV UTF-8, or as UTF-16 with a byte-order mark"
 #: Characters that no table holds, unless it is read in the wrong encoding or is no text at all.
@@ -53,6 +59,11 @@ def read_text(path: Path) -> str:
         raise ValueError(
             f"{path}: cannot be read: {reason}; give the path of a CSV file that you may read"
         ) from None
+    if other := next((OTHERS[begin] for begin in OTHERS if data.startswith(begin)), ""):
+        raise ValueError(
+            f"{path}: is {other}, not CSV; unpack it, or save the table as CSV UTF-8 in the "
+            "program that wrote it"
+        )
     mark, encoding = next((pair for pair in MARKS if data.startswith(pair[0])), (b"", "utf-8"))
     if not encoding:
         raise ValueError(f"{path}: is in UTF-32; {SAVE_AS}")

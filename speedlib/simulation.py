@@ -84,7 +84,8 @@ def mse_curve(
         the result says so in `methods`.
     n_jobs : int or None
         Worker processes. None leaves it to joblib's current backend, for instance a Dask cluster:
-        ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``.
+        ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``. With a backend
+        that gives all results at once, such as ``"multiprocessing"``, progress shows at the end.
     progress : bool or callable
         True shows a bar if the error stream is a terminal. A callable is told the
         numbers of finished and of all blocks. Without one, they are written to the file that the
@@ -122,6 +123,11 @@ def mse_curve(
             raise TypeError(f"strategies: expected objects like SPEED(); got {strategy!r}")
     policy = check_policy(policy, bandit.n_actions)
     check_choice("method", method, METHODS)
+    if isinstance(n_jobs, int) and n_jobs < 0:
+        raise ValueError(
+            f"n_jobs: must be at least 1, or None for what joblib is set to; got {n_jobs}; for a "
+            "worker on every core pass os.cpu_count()"
+        )
     n_jobs = None if n_jobs is None else check_count("n_jobs", n_jobs, 1)
     progress = progress if callable(progress) else check_flag("progress", progress)
     replications = check_count("replications", replications, 2)
@@ -378,6 +384,12 @@ def _results(plan: _Plan, n_jobs: int | None) -> Generator[_Block]:
         import threadpoolctl  # noqa: F401
         from joblib import Parallel, delayed
 
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    with closing(parallel(delayed(_run_block)(job) for job in plan.jobs())) as results:
+    tasks = (delayed(_run_block)(job) for job in plan.jobs())
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:
+        # A backend that gives all results at the end, such as multiprocessing.
+        yield from Parallel(n_jobs=n_jobs)(tasks)
+        return
+    with closing(parallel(tasks)) as results:
         yield from results

@@ -26,7 +26,7 @@ from speedbook.notebook.values import as_shown, explained
 from speedbook.paths import write_atomically
 from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
 from speedbook.run.manifest import MANIFEST, Manifest, Setting, code_digest, read_environment
-from speedbook.run.provenance import digest, file_sha256
+from speedbook.run.provenance import commit_text, digest, file_sha256
 from speedbook.run.results import NUMBERS, Results, read_results, records_csv, text_sha256
 from speedbook.text import duration
 
@@ -305,10 +305,9 @@ def facts(request: Request, manifest: Manifest) -> list[str]:
     """Say what is special about a run, a line each."""
     changed = ", ".join(f"{name} = {as_shown(value)}" for name, value in request.changed.items())
     environment = manifest.environment
-    commit = environment.commit[:12] if environment.commit else "no git"
     return [
         f"A rerun of {request.name}, {f'with {changed}' if changed else 'at its defaults'}.",
-        f"Begun {manifest.started}, {duration(manifest.seconds)}; {commit}"
-        f"{' with uncommitted changes' if environment.changed else ''}; "
+        f"Begun {manifest.started}, {duration(manifest.seconds)}; "
+        f"{commit_text(environment.commit, environment.changed)}; "
         f"Python {environment.python} on {environment.machine['system']}.",
     ]

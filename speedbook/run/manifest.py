@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from speedbook.notebook.files import code
 from speedbook.run.cache import LOCK, evidence_sources
 from speedbook.run.provenance import (
+    commit_text,
     data_digests,
     digest,
     file_sha256,
@@ -65,8 +66,7 @@ class Environment(_Part):
         return found
 
     def _facts(self) -> dict[str, Any]:
-        commit = self.commit[:12] if self.commit else "none (no git)"
-        commit += " with uncommitted changes" if self.changed else ""
+        commit = commit_text(self.commit, self.changed, "none (no git)")
         machine = {f"the machine's {key}": value for key, value in self.machine.items()}
         return {"Python": self.python, "the commit": commit, **machine}
 

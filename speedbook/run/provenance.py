@@ -54,6 +54,14 @@ def git_state(root: Path) -> dict[str, Any]:
     return {"commit": commit, "changed": None if status is None else bool(status)}
 
 
+def commit_text(commit: str | None, changed: bool | None, none: str = "no git") -> str:
+    """Say in a few words what `git_state` found."""
+    if commit is None:
+        return none
+    words = {True: " with uncommitted changes", None: ", perhaps with uncommitted changes"}
+    return commit[:12] + words.get(changed, "")
+
+
 def _git(root: Path, *arguments: str) -> str | None:
     # Within a hook, git's variables name the repository that runs it.
     environment = {key: val for key, val in os.environ.items() if not key.startswith("GIT_")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from scipy import stats
@@ -57,6 +58,22 @@ def test_results_do_not_depend_on_the_number_of_workers(
     assert same(alone, together)
     blocks = 2 * 2 * 4
     assert calls == [(k, blocks) for k in range(1, blocks + 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [2, None])
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing", "sequential"])
+def test_results_do_not_depend_on_the_backend_of_joblib(backend: str, n_jobs: int | None) -> None:
+    calls: list[tuple[int, int]] = []
+    with joblib.parallel_config(backend=backend):
+        result = curve(n_jobs=n_jobs, progress=lambda *done: calls.append(done))
+    assert same(curve(), result)
+    assert calls == [(k, 4) for k in range(1, 5)]
+
+
+def test_minus_one_worker_is_refused_with_its_cure() -> None:
+    with pytest.raises(ValueError, match=r"^n_jobs: .* got -1; for .* pass os\.cpu_count\(\)"):
+        curve(n_jobs=-1)
 
 
 def test_results_depend_on_the_seed_alone() -> None:

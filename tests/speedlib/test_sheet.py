@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import itertools
 import re
@@ -404,6 +405,69 @@ def test_quotation_marks_that_do_not_match_are_refused(said, kind: str) -> None:
     for wrong in (f'"{lines[2]}', lines[2].replace(",", '","', 1), f'"1"{lines[2]}'):
         message = said(kind, "\n".join([lines[0], lines[1], wrong, *lines[3:]]))
         assert message.startswith(", line 3: ") and "quotation mark" in message
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("between", [0, 1, 3])
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_rows_between_two_quotation_marks_are_not_swallowed(
+    tmp_path: Path, said, mark: str, between: int, place: int
+) -> None:
+    # Inches, say: the mark of the second row is closed by that of a later one.
+    rows = [["note", "x", "y", "remark"], *(["", str(k), str(k * k % 7), ""] for k in range(9))]
+    order = [*rows[0]]
+    order[place], order[0] = order[0], order[place]
+    wrong = [list(row) for row in rows]
+    for row in (wrong[2], wrong[3 + between]):
+        row[0] = '"'
+    lines = [
+        mark.join(dict(zip(rows[0], row, strict=True))[name] for name in order) for row in wrong
+    ]
+    choices = {"leave_out": ["note", "remark"], "decimal": "point"}
+    message = said("measurements", "\n".join(lines), **choices)
+    assert message.startswith(
+        f", line 3: column {place + 1} holds an entry over {between + 2} lines"
+    )
+    assert "quotation mark" in message
+    right = "\n".join(lines).replace('"', '""""')
+    (tmp_path / "right.csv").write_text(right)
+    assert len(read("measurements", tmp_path / "right.csv", **choices)[2]) == 9
+
+
+def test_rewards_between_two_quotation_marks_are_not_swallowed(said) -> None:
+    log = 'phase,action,reward,note\n1,red,1,"wet\n1,red,9,\n1,blue,8,"\n1,blue,2,dry\n'
+    assert said("log", log).startswith(", line 2: column 4 holds an entry over 3 lines")
+
+
+def test_entries_over_several_lines_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(
+        'phase,action,reward,note\n1,red,1,"cold, wet,\nand windy"\n1,blue,2,"a\nb\n"\n'
+    )
+    assert read("log", path) == [[[1, 1], [1.0, 2.0]]]
+
+
+@every_kind
+def test_entries_beyond_the_limit_of_csv_are_named_so(said, kind: str) -> None:
+    rows = KINDS[kind]
+    content = text([[*row, "note" if row is rows[0] else "x" * 140_000] for row in rows])
+    message = said(kind, content, **({"leave_out": ["note"]} if kind == "measurements" else {}))
+    assert message.startswith(", line 2: ") and "more than 131,072 characters" in message
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("begin", "what"),
+    [
+        (b"PK\x03\x04\x14\x00\x06\x00", "an Excel workbook, or another ZIP archive"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of the old kind"),
+        (gzip.compress(b"x,y\n1,2\n"), "a file that gzip packed"),
+    ],
+    ids=["xlsx", "xls", "gz"],
+)
+def test_files_of_other_programs_are_named(said, kind: str, begin: bytes, what: str) -> None:
+    message = said(kind, begin)
+    assert message.startswith(f": is {what}") and "save the table as CSV UTF-8" in message
 
 
 @every_kind

@@ -17,6 +17,7 @@ from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import read_notebook
 from speedbook.notebook.parameters import notebook_parameters
 from speedbook.press.front_matter import card_anchor
+from speedbook.run.provenance import commit_text
 from speedbook.text import counted, duration
 
 if TYPE_CHECKING:
@@ -143,9 +144,8 @@ def _run(row: dict[str, Any]) -> Content:
 
 
 def _facts(build: dict[str, Any]) -> str:
-    commit = "no git" if build["commit"] is None else f"commit {build['commit'][:12]}"
-    if build["changed"]:
-        commit += " with uncommitted changes"
+    word = "" if build["commit"] is None else "commit "
+    commit = word + commit_text(build["commit"], build["changed"])
     return (
         f"This build ran every notebook at its {build['profile']}: {commit}; "
         f"Python {build['python']}, environment {build['environment']}; data {build['data']}."
