@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -132,6 +133,11 @@ class LinearBandit:
         }
         for name, value in fields.items():
             object.__setattr__(self, name, None if value is None else frozen(value))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Build a copy from its parts, since NumPy forgets that an array is read-only."""
+        parts = (self.features, self.theta, self.Sigma, self.variances, self.noise)
+        return type(self), parts
 
     @property
     def n_actions(self) -> int:

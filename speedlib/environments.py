@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +56,10 @@ class Environment:
         check_bandit(self.bandit)
         policy = check_policy(self.policy, self.bandit.n_actions)
         object.__setattr__(self, "policy", frozen(policy))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Build a copy from its parts, since NumPy forgets that an array is read-only."""
+        return type(self), (self.name, self.bandit, self.policy)
 
     @property
     def value(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,6 +73,10 @@ class Rewards:
                 )
             object.__setattr__(self, name, frozen(array))
         object.__setattr__(self, "counts", frozen(counts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Build a copy from its parts, since NumPy forgets that an array is read-only."""
+        return type(self), (self.counts, self.means, self.scatters)
 
     @classmethod
     def from_log(cls, actions: ArrayLike, rewards: ArrayLike, n_actions: int) -> Rewards:
