@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._arrays import real_array
+from speedlib._labels import check_order
 from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, QUADRATIC_SPAN_TOLERANCE
 from speedlib.checks import (
     LARGEST,
@@ -96,6 +97,8 @@ def estimation_cost(
     >>> round(float(estimation_cost(np.eye(2), [1.0, 1.0], [0.5, 0.5], [0.5, 0.5])), 6)
     0.5
     """
+    rows = {"variances": variances, "design": design, "exploration": exploration}
+    check_order(features, rows)
     x = check_features(features)
     v = check_variances(variances, len(x), features=x, batch=True)
     p = check_designs(design, len(x), "design")

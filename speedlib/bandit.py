@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._labels import check_order
 from speedlib._tolerances import VARIANCE_AGREEMENT
 from speedlib.checks import (
     LARGEST,
@@ -98,6 +99,8 @@ class LinearBandit:
     noise: str = "gaussian"
 
     def __post_init__(self) -> None:
+        columns = {"theta": self.theta, "Sigma": self.Sigma}
+        check_order(self.features, {"variances": self.variances}, columns)
         features = check_features(self.features)
         n_actions, d = features.shape
         if self.Sigma is None and self.variances is None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from speedlib._labels import check_order
 from speedlib._rows import blocks
 from speedlib._tolerances import FACTOR_ROUNDING, MEAN_ROUNDING, SPAN_TOLERANCE
 from speedlib.checks import (
@@ -64,6 +65,7 @@ def target_direction(features: ArrayLike, policy: ArrayLike) -> Floats:
     >>> target_direction([[1.0, 0.0], [0.0, 2.0]], [0.25, 0.75])
     array([0.25, 1.5 ])
     """
+    check_order(features, {"policy": policy})
     x = check_features(features)
     return mean_feature(x, check_policy(policy, x.shape[0]))
 
@@ -95,6 +97,7 @@ def information_matrix(weights: ArrayLike, features: ArrayLike, variances: Array
     array([[0.5  , 0.   ],
            [0.   , 0.125]])
     """
+    check_order(features, {"weights": weights, "variances": variances})
     x = check_features(features)
     b = check_weights(weights, x.shape[0])
     if not b.max(initial=0.0) <= LARGEST**2:
@@ -153,6 +156,8 @@ def pe_loss(
     >>> pe_loss([1.0, 0.0], one_hot, [1.0, 4.0], policy=[0.5, 0.5])
     inf
     """
+    rows = {"weights": weights, "variances": variances, "policy": policy}
+    check_order(features, rows, {"direction": direction})
     x = check_features(features)
     b = check_weights(weights, x.shape[0])
     v = check_variances(variances, x.shape[0], features=x, batch=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._labels import check_order
 from speedlib._tolerances import (
     EPS,
     PE_EFFICIENCY,
@@ -187,6 +188,8 @@ def optimal_design(
     array([0.333333, 0.666667])
     """
     check_choice("criterion", criterion, CRITERIA)
+    columns = {"direction": direction, "matrix": matrix}
+    check_order(features, {"variances": variances, "policy": policy}, columns)
     x = check_features(features)
     v = check_variances(variances, x.shape[0], features=x)
     allowed = TOLERANCES[criterion] if tolerance is None else check_share("tolerance", tolerance)
@@ -234,6 +237,8 @@ def design_efficiency(
     0.9
     """
     check_choice("criterion", criterion, CRITERIA)
+    rows = {"weights": weights, "variances": variances, "policy": policy}
+    check_order(features, rows, {"direction": direction, "matrix": matrix})
     x = check_features(features)
     b = check_policy(weights, x.shape[0], name="weights")
     v = check_variances(variances, x.shape[0], features=x)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._labels import check_order
 from speedlib._tolerances import PROBABILITY_TOLERANCE
 from speedlib.bandit import LinearBandit, check_bandit
 from speedlib.checks import (
@@ -244,6 +245,7 @@ def one_hot(policy: ArrayLike, variances: ArrayLike, *, noise: str = "gaussian")
     Here :math:`b_*(a) \propto \pi(a)\sigma(a)` and
     :math:`nL_n^* = \bigl(\sum_a\pi(a)\sigma(a)\bigr)^2`. All means are 0.
     """
+    check_order(policy, {"variances": variances}, name="policy")
     variances = check_variances(variances)
     policy = check_policy(policy, variances.size)
     bandit = LinearBandit(

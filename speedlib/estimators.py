@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from speedlib._arrays import real_array
+from speedlib._labels import check_order
 from speedlib._tolerances import ESTIMABLE_TOLERANCE, ROWS_RANK_TOLERANCE, WELL_CONDITIONED
 from speedlib.checks import (
     LARGEST,
@@ -181,6 +182,7 @@ def value_coefficients(
     replications go through the normal equations, which all share one product with the features; the
     others through singular values of the weighted rows, which keep twice the digits.
     """
+    check_order(features, {"counts": counts, "variances": variances}, {"direction": direction})
     features = check_features(features)
     counts = check_counts(counts, len(features))
     variances = check_variances(variances, len(features), features=features, batch=True)
@@ -283,6 +285,8 @@ def policy_value(
     ValueError
         If an argument breaks its rule.
     """
+    rows = {"variances": variances, "weights": weights}
+    check_order(features, rows, {"direction": direction})
     features = check_features(features)
     direction = check_direction(direction, features.shape[1])
     counts = check_rewards(rewards, len(features)).counts
@@ -360,6 +364,7 @@ def least_squares(
     ValueError
         If an argument breaks its rule.
     """
+    check_order(features, {"variances": variances})
     features = check_features(features)
     counts = check_rewards(rewards, len(features)).counts
     if variances is None:

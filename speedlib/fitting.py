@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._extras import needed_by
+from speedlib._labels import check_order
 from speedlib._tolerances import CONSTANT_TOLERANCE, MODEL_CHANGE, MOMENT_RANK_TOLERANCE
 from speedlib.bandit import quadratic_values
 from speedlib.checks import (
@@ -69,6 +70,7 @@ def prepare_table(
         If a feature is constant (it cannot be scaled) or entries are not finite.
     """
     check_choice("preprocessing", preprocessing, PREPROCESSINGS)
+    check_order(X, {"y": y}, name="X")
     X = check_features(X, "X")
     target = check_sizes("y", check_vector("y", y, len(X)))
     if preprocessing == "raw":
@@ -144,6 +146,7 @@ def fit_model(
     -----
     The paper fits "a weighted least square estimate" of both without saying how (file expt.tex).
     """
+    check_order(X, {"y": y}, name="X")
     X = check_features(X, "X")
     y = check_sizes("y", check_vector("y", y, len(X)))
     if len(X) <= X.shape[1]:
@@ -186,6 +189,7 @@ def fit_variances(X: ArrayLike, squares: ArrayLike, *, variance_floor: float = 0
     -------
     array, shape (d, d)
     """
+    check_order(X, {"squares": squares}, name="X")
     X = check_features(X, "X")
     squares = _check_squares(squares, len(X))
     variance_floor = check_share("variance_floor", variance_floor)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._labels import check_order
 from speedlib._rows import unit_rows
 from speedlib._tolerances import QUADRATIC_RANK_TOLERANCE, QUADRATIC_SPAN_TOLERANCE
 from speedlib.checks import Flags, Floats, check_features, check_weights
@@ -79,6 +80,7 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
     >>> identifiability([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.5, 0.5, 0.0])
     Identifiability(rank 2 of 3, the variances of 2 of 3 actions determined)
     """
+    check_order(features, {"weights": weights})
     x = check_features(features)
     b = check_weights(weights, len(x), batch=False)
     rows = unit_rows(coordinates(x))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._arrays import real_array, shown
+from speedlib._labels import check_order
 from speedlib.checks import (
     LARGEST,
     Counts,
@@ -103,6 +104,7 @@ class Rewards:
         ([2, 0, 1], [2.0, 0.0, 5.0], [2.0, 0.0, 0.0])
         """
         n_actions = check_count("n_actions", n_actions, 1)
+        check_order(actions, {"rewards": rewards}, name="actions")
         values = check_finite("rewards", rewards)
         index = real_array("actions", actions)
         if values.ndim != 1 or values.shape != index.shape:

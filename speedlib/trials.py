@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._commitment import Commitment
+from speedlib._labels import check_order
 from speedlib.checks import (
     Counts,
     Floats,
@@ -303,6 +304,7 @@ class Strategy(ABC):
         ValueError
             If an argument breaks its rule, or the strategy needs variances and has none.
         """
+        check_order(features, {"policy": policy, "variances": variances})
         features = check_features(features)
         policy = check_policy(policy, len(features))
         known = None

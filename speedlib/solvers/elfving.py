@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._labels import check_order
 from speedlib.checks import Floats, Indices, check_direction, check_features, check_variances
 from speedlib.solvers._elfving_certificate import certify
 from speedlib.solvers._elfving_problem import Problem
@@ -115,6 +116,7 @@ def elfving_design(
     >>> round(solution.norm, 6), solution.gap < 1e-12
     (2.0, True)
     """
+    check_order(features, {"variances": variances}, {"direction": direction})
     x = check_features(features)
     v = check_variances(variances, x.shape[0], features=x)
     return solve(x, np.sqrt(v), check_direction(direction, x.shape[1]))

@@ -1,0 +1,68 @@
+"""Labels of pandas objects: numbers are taken by their places, and labels must not say otherwise.
+
+A column that was sorted, shuffled or joined has its labels in another order than the table that it
+goes with. NumPy takes its numbers as they stand, and every result would be of other actions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+__all__ = ["check_order"]
+
+
+def check_order(
+    table: object,
+    rows: dict[str, object],
+    columns: dict[str, object] | None = None,
+    *,
+    name: str = "features",
+) -> None:
+    """Refuse arguments that have the labels of a table in another order.
+
+    Labels of which only some agree are names of something else, and are not looked at.
+
+    Parameters
+    ----------
+    table : object
+        The argument with a row for each action or sample.
+    rows : dict
+        Arguments whose last axis goes with the rows of the table, by their names.
+    columns : dict, optional
+        Arguments each of whose axes goes with its columns.
+    name : str
+        The table's name, for messages.
+
+    Raises
+    ------
+    ValueError
+        If the labels of one are those of the table in another order.
+    """
+    for other, given in rows.items():
+        _refuse(name, _labels(table, "index"), other, _last(given))
+    for other, given in (columns or {}).items():
+        for axis in ("index", "columns"):
+            _refuse(f"{name}.columns", _labels(table, "columns"), other, _labels(given, axis))
+
+
+def _labels(table: object, axis: str) -> Any:
+    labels = getattr(table, axis, None)
+    return labels if hasattr(labels, "equals") else None  # lists have a method `index`
+
+
+def _last(table: object) -> Any:
+    return _labels(table, "columns" if getattr(table, "ndim", 1) == 2 else "index")
+
+
+def _refuse(name: str, labels: Any, other: str, given: Any) -> None:
+    if labels is None or given is None or len(labels) != len(given) or labels.equals(given):
+        return
+    pairs = enumerate(zip(labels, given, strict=True))
+    place = next((k for k, (one, two) in pairs if one != two), None)
+    if place is not None and Counter(labels) == Counter(given):
+        raise ValueError(
+            f"{other}: has the labels of {name} in another order, {given[place]!r} in place of "
+            f"{labels[place]!r} at index {place}; numbers are taken by place: pass them in that "
+            "order, or as to_numpy() where only the labels are wrong"
+        )
