@@ -7,6 +7,7 @@ goes with. NumPy takes its numbers as they stand, and every result would be of o
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 __all__ = ["check_order"]
@@ -14,8 +15,8 @@ __all__ = ["check_order"]
 
 def check_order(
     table: object,
-    rows: dict[str, object],
-    columns: dict[str, object] | None = None,
+    rows: Mapping[str, object],
+    columns: Mapping[str, object] | None = None,
     *,
     name: str = "features",
 ) -> None:
@@ -27,9 +28,9 @@ def check_order(
     ----------
     table : object
         The argument with a row for each action or sample.
-    rows : dict
+    rows : mapping
         Arguments whose last axis goes with the rows of the table, by their names.
-    columns : dict, optional
+    columns : mapping, optional
         Arguments each of whose axes goes with its columns.
     name : str
         The table's name, for messages.

@@ -97,8 +97,8 @@ def estimation_cost(
     >>> round(float(estimation_cost(np.eye(2), [1.0, 1.0], [0.5, 0.5], [0.5, 0.5])), 6)
     0.5
     """
-    rows = {"variances": variances, "design": design, "exploration": exploration}
-    check_order(features, rows)
+    shared = {"variances": variances, "design": design, "exploration": exploration}
+    check_order(features, shared)
     x = check_features(features)
     v = check_variances(variances, len(x), features=x, batch=True)
     p = check_designs(design, len(x), "design")

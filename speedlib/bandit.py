@@ -174,7 +174,8 @@ class LinearBandit:
         counts : array of int, shape (..., A)
             Number of pulls; leading axes are independent replications.
         rng : numpy.random.Generator
-            Source of randomness.
+            Source of randomness, the same for all phases of an experiment. A seed in its place
+            begins the same noise at every call, so that the phases are not independent.
 
         Returns
         -------

@@ -279,6 +279,7 @@ def calibration(variances: ArrayLike, squares: ArrayLike, groups: int = 10) -> C
     ValueError
         If there are fewer than two rows to a group.
     """
+    check_order(variances, {"squares": squares}, name="variances")
     variances = check_variances(variances, allow_zero=True)
     squares = _check_squares(squares, variances.size)
     groups = check_count("groups", groups, 1)

@@ -11,6 +11,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -78,10 +79,14 @@ def installed_versions() -> dict[str, str]:
 
     What an interrupted installation left behind has no name, or no version, and is left out.
     """
-    # Each access to the metadata reads the file again.
-    known = [found.metadata for found in distributions()]
-    named = [about for about in known if about and about["Name"] and about["Version"]]
-    return {about["Name"].lower(): about["Version"] for about in named}
+    versions = {}
+    for found in distributions():
+        with suppress(FileNotFoundError):  # as newer versions say that there is no metadata
+            about: Any = found.metadata or {}  # each access reads the file again
+            name, version = about.get("Name"), about.get("Version")
+            if name and version:
+                versions[name.lower()] = version
+    return versions
 
 
 def data_digests(root: Path) -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._labels import check_order
 from speedlib._tolerances import BATCH_GAP_TOLERANCE, PRICE_ROUNDING, PRICE_TOLERANCE, PUSHES
 from speedlib.checks import (
     Flags,
@@ -102,6 +103,7 @@ def pe_designs(
     array([[0.5     , 0.5     ],
            [0.333333, 0.666667]])
     """
+    check_order(features, {"variances": variances}, {"direction": direction})
     x = check_features(features)
     v = check_problems(variances, x)
     c = check_direction(direction, x.shape[1])

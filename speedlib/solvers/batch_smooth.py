@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._labels import check_order
 from speedlib._tolerances import (
     BATCH_RANK_TOLERANCE,
     COORDINATE_TOLERANCE,
@@ -111,6 +112,7 @@ def smooth_designs(
     array([[0.5    , 0.5    ],
            [0.33333, 0.66667]])
     """
+    check_order(features, {"variances": variances})
     x = check_features(features)
     v = check_problems(variances, x)
     check_choice("criterion", criterion, ("A", "D"))

@@ -14,7 +14,7 @@ import speedbook.run.cache
 from speedbook.notebook.find import find_notebook, notebook_names
 from speedbook.paths import files_below
 from speedbook.run.cache import KEPT_RUNS, shared_key
-from speedbook.run.provenance import data_digests, git_state, installed_versions
+from speedbook.run.provenance import commit_text, data_digests, git_state, installed_versions
 
 FIG = "notebooks/figures/fig.ipynb"
 
@@ -123,6 +123,19 @@ def test_the_commit_of_a_repository_of_another_user_is_known(repository):
     for path in (repository, repository / ".git"):
         os.chown(path, 12345, 12345)
     assert git_state(repository) == {"commit": commit, "changed": None}
+
+
+@pytest.mark.parametrize(
+    ("commit", "changed", "text"),
+    [
+        (None, None, "no git"),
+        ("0123456789abcdef", False, "0123456789ab"),
+        ("0123456789abcdef", True, "0123456789ab with uncommitted changes"),
+        ("0123456789abcdef", None, "0123456789ab, perhaps with uncommitted changes"),
+    ],
+)
+def test_what_is_not_known_of_a_checkout_is_said(commit, changed, text):
+    assert commit_text(commit, changed) == text
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 import speedlib
 from speedlib import SPEED, LinearBandit, Rewards
 from speedlib.estimators import value_coefficients
-from speedlib.fitting import fit_variances
-from speedlib.solvers import elfving_design
+from speedlib.fitting import calibration, fit_variances
+from speedlib.solvers import elfving_design, pe_designs, smooth_designs
 
 NAMES, FEATURES = ["red", "green", "blue", "grey"], ["size", "price"]
 X = pd.DataFrame([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [1.0, 1.0]], NAMES, FEATURES)
@@ -73,6 +73,15 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "LinearBandit with Sigma": (LinearBandit, {"features": X, "theta": C, "Sigma": S}),
     "one_hot": (speedlib.one_hot, {"policy": P, "variances": V}),
     "elfving_design": (elfving_design, {"features": X, "variances": V, "direction": C}),
+    "pe_designs": (
+        pe_designs,
+        {"features": X, "variances": pd.DataFrame([V, 2 * V]), "direction": C},
+    ),
+    "smooth_designs": (
+        lambda **given: smooth_designs(criterion="A", **given),
+        {"features": X, "variances": pd.DataFrame([V, 2 * V])},
+    ),
+    "calibration": (calibration, {"variances": Y**2, "squares": Y**4}),
     "fit_environment": (speedlib.fit_environment, {"X": MANY, "y": Y}),
     "fit_variances": (fit_variances, {"X": MANY, "squares": Y**2}),
     "from_log": (
@@ -85,7 +94,11 @@ CASES = [(door, name) for door, (_, given) in DOORS.items() for name in list(giv
 
 def other_order(value: Any) -> Any:
     """Return the same numbers with their labels, sorted otherwise."""
-    return value.iloc[::-1]
+    return (
+        value.iloc[::-1]
+        if value.ndim == 1 or len(value) == 2 == value.shape[1]
+        else (value.iloc[:, ::-1])
+    )
 
 
 @pytest.mark.parametrize(("door", "name"), CASES)
