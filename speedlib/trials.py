@@ -27,6 +27,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._arrays import shown
 from speedlib._commitment import Commitment
 from speedlib._labels import check_order
 from speedlib.checks import (
@@ -153,7 +154,9 @@ class Trial(ABC):
 
     def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
         if not isinstance(rewards, Rewards):
-            raise TypeError(f"rewards: expected Rewards (see Rewards.from_log); got {rewards!r}")
+            raise TypeError(
+                f"rewards: expected Rewards (see Rewards.from_log); got {shown(rewards)}"
+            )
         rule = "rewards: their counts must equal the pulls that the trial asked for"
         if rewards.counts.shape != counts.shape:
             raise ValueError(

@@ -86,11 +86,12 @@ def draw_cells(
 
 
 def _names(index: pd.Index) -> list[str]:
-    """Return names as they are drawn, those of several levels joined as seaborn does."""
-    return [
-        in_figure("-".join(map(str, name)) if isinstance(name, tuple) else str(name))
-        for name in index
-    ]
+    """Return names as they are drawn, those of several levels joined as seaborn does.
+
+    A name may have several lines: columns are narrow.
+    """
+    names = ["-".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index]
+    return ["\n".join(map(in_figure, name.split("\n"))) for name in names]
 
 
 def plot_calibration(

@@ -128,6 +128,8 @@ def _elements(text: str) -> list[Any]:
     """Split a list as JSON writes it, or one without brackets, at its commas."""
     if not text.strip().startswith("["):
         return [part.strip() for part in text.split(",")]
+    if not text.strip().endswith("]"):
+        return [text]  # no list: what it should hold, this is not
     try:
         found = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):

@@ -25,7 +25,14 @@ from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown, explained
 from speedbook.paths import write_atomically
 from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
-from speedbook.run.manifest import MANIFEST, Manifest, Setting, code_digest, read_environment
+from speedbook.run.manifest import (
+    MANIFEST,
+    Manifest,
+    Setting,
+    code_digest,
+    named_files,
+    read_environment,
+)
 from speedbook.run.provenance import commit_text, digest, file_sha256
 from speedbook.run.results import NUMBERS, Results, read_results, records_csv, text_sha256
 from speedbook.text import duration
@@ -134,6 +141,7 @@ def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Pat
     # Kernels work in the folder of the notebook, and would take a relative path from there.
     parent = out.resolve() / request.stem
     environment = read_environment(request.root)
+    files = named_files(request.root, request.values)
     with _working_folder(parent, _folder_name(request, started)) as work:
         end = _execute(request, work.path, steps)
         end = replace(end, failure=explained(end.failure, request.parameters, request.values))
@@ -154,6 +162,7 @@ def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Pat
             environment=environment,
             results=results,
             numbers=_numbers(work.path / FIGURES, tables),
+            files=files,
         )
         _write_results(work.path / RESULTS, manifest.results, tables)
         html = page(request, executed, manifest)

@@ -93,7 +93,8 @@ class Manifest(_Part):
     allowed ``cell_timeout`` seconds. ``started`` is in coordinated universal time. ``failure`` says
     in which cell the run failed and why, and is empty for a good one. ``numbers`` are the files of
     plain numbers, of tables and of figures, by their paths in the folder, with their SHA-256; runs
-    are not compared by them, and manifests of earlier runs have none.
+    are not compared by them, and manifests of earlier runs have none. ``files`` are the files that
+    parameters name, such as a table of one's own, with their SHA-256; earlier runs have None.
     """
 
     format: Literal[1] = 1
@@ -110,6 +111,7 @@ class Manifest(_Part):
     environment: Environment
     results: Results
     numbers: dict[str, str] = {}
+    files: dict[str, str] | None = None
 
     @field_validator("setting", mode="before")
     @classmethod
@@ -121,7 +123,13 @@ class Manifest(_Part):
     def circumstances(self, other: Manifest) -> list[str]:
         """Say what differs around the other run, a sentence each."""
         changed = [f"the code of {self.notebook} has changed"] if self.code != other.code else []
-        return changed + self.environment.differences(other.environment)
+        changed += self.environment.differences(other.environment)
+        if self.files is None or other.files is None:
+            return changed
+        # A file of another name is another value of the parameter, which is said elsewhere.
+        both = self.files.keys() & other.files.keys()
+        before, now = ({name: of[name] for name in both} for of in (self.files, other.files))
+        return changed + _changes("file", before, now)
 
 
 def read_environment(root: Path) -> Environment:
@@ -141,6 +149,28 @@ def read_environment(root: Path) -> Environment:
             "cores": os.cpu_count(),
         },
     )
+
+
+def named_files(root: Path, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the SHA-256 of every file that a parameter names, from the top of the book or home."""
+    texts = {text for value in values.values() for text in _texts(value)}
+    return {text: file_sha256(path) for text in sorted(texts) if (path := _file(root, text))}
+
+
+def _texts(value: Any) -> list[str]:
+    return [part for part in (value if isinstance(value, list) else [value]) if _is_text(part)]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _file(root: Path, text: str) -> Path | None:
+    try:
+        path = root / Path(text).expanduser()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError, ValueError):  # too long a name, no home, a null character
+        return None
 
 
 def code_digest(notebook: NotebookNode) -> str:

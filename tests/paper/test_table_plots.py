@@ -94,6 +94,11 @@ def luminance(colour: Any) -> float:
     return float(np.dot([0.2126, 0.7152, 0.0722], parts))
 
 
+def test_a_name_of_two_lines_is_drawn_on_two_lines() -> None:
+    ax = drawn(pd.DataFrame([[0.5, 0.5]], ["SPEED"], ["0°\n0.01", "$x$\n0.1"]))
+    assert words(ax.get_xticklabels()) == ["0°\n0.01", figures.in_figure("$x$") + "\n0.1"]
+
+
 def test_a_larger_share_is_darker_and_its_letters_can_be_read() -> None:
     ax = drawn(pd.DataFrame([np.linspace(0, 1, 101)]))
     (cells,) = ax.collections

@@ -185,7 +185,7 @@ def test_a_repetition_is_identical_and_touches_nothing(there):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     # Also by a manifest from before there were files of plain numbers.
     old = json.loads((folder / "manifest.json").read_text())
-    del old["numbers"]
+    del old["numbers"], old["files"]
     said = rerun("--from", book.write("earlier.json", json.dumps(old)), "--out", "elsewhere")
     assert "The results are identical: 1 record, 1 figure, 1 table." in said
     assert "The circumstances are the same." in said
@@ -272,3 +272,24 @@ def test_a_table_of_many_levels_becomes_rows_and_columns():
         columns=pd.MultiIndex.from_tuples([("m", "p"), ("m", "q")]),
     )
     assert table_csv(frame.to_html()) == "k,l,m / p,m / q\na,1,1,2\na,2,3,4\nb,1,5,6\n"
+
+
+def test_a_file_that_a_parameter_names_belongs_to_the_circumstances(
+    tiny_book, tiny_notebook, no_kernels, monkeypatch
+):
+    line = 'log_file: str = ""  # log of rewards\nothers: list[str] = []  # files [or empty]\n'
+    tiny_book.notebook(
+        "notebooks/figures/logs.ipynb", tiny_notebook("print(log_file, others)", parameters=line)
+    )
+    monkeypatch.chdir(tiny_book.root)
+    tiny_book.write("log.csv", "phase,action,reward\n")
+    tiny_book.write("other.csv", "a\n")
+    rerun("logs", "-p", "log_file=log.csv", "-p", "others=other.csv,none.csv,\0")
+    (folder,) = (tiny_book.root / "runs" / "logs").iterdir()
+    assert set(read_manifest(folder).files) == {"log.csv", "other.csv"}
+    assert "The circumstances are the same." in rerun("--from", folder)
+    tiny_book.write("log.csv", "phase,action,reward\n1,A,0.5\n")
+    said = rerun("--from", folder)
+    assert "The circumstances differ:" in said
+    assert "file log.csv was " in said
+    assert "file other.csv" not in said

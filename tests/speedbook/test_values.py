@@ -99,7 +99,9 @@ def test_text_is_read_by_the_type_of_the_parameter(name, text, value):
         ("rounds", "1,x", "rounds: must be of type list[int]; got 'x'"),
         ("rounds", "[1, [2]]", "rounds: must be of type list[int]; got ['2']"),
         ("rounds", "[]", "rounds: must hold at least one element"),
-        ("rounds", "[1,", "rounds: must be of type list[int]; got ''"),
+        ("rounds", "[1,", "rounds: must be of type list[int]; got '[1,'"),
+        ("rounds", "[50,100", "rounds: must be of type list[int]; got '[50,100'"),
+        ("rounds", "[1, 2]x", "rounds: must be of type list[int]; got '[1, 2]x'"),
         ("rounds", "1,0", "rounds: must be at least 1; got 0"),
     ],
 )
