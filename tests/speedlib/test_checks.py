@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -326,6 +327,7 @@ def test_columns_that_hold_no_numbers_are_named_with_their_dtype(dtype: str) -> 
         ([1.0, pd.NA], ValueError, says("y: ", "(1,) is missing")),
         ("ab", TypeError, says("y: ", "text", "'ab'")),
         ([1.0, [2.0, 3.0]], TypeError, says("y: ", "rows differ in length")),
+        (pd.Series([np.ones(2), np.ones(2)]), TypeError, says("y: ", "(0,)", "np.stack(list(y))")),
         (np.array([1j]), TypeError, says("y: ", "complex", "real part")),
         (np.zeros(2, "datetime64[D]"), TypeError, says("y: ", "dates")),
         (sparse.csr_array(np.eye(2)), TypeError, says("y: ", "sparse", "toarray()")),
@@ -340,6 +342,30 @@ def test_what_is_no_array_of_numbers_is_refused(
     with pytest.raises(error, match=message) as caught:
         checks.check_finite("y", values)
     assert len(str(caught.value)) < 200
+
+
+class Variable:
+    """A variable of a file, as netCDF4 has them: an array only when asked for one."""
+
+    def __init__(self, values: object) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.values
+
+
+def test_a_mask_is_seen_on_what_turns_into_an_array() -> None:
+    hidden = Variable(np.ma.array([1.0, -9999.0], mask=[0, 1]))
+    with pytest.raises(ValueError, match=says("y: ", "(1,) is masked")):
+        checks.check_finite("y", hidden)
+    for seen in (np.ma.array([0.25, 0.5], mask=False), np.array([0.25, 0.5])):
+        assert checks.check_finite("y", Variable(seen)).tolist() == [0.25, 0.5]
+
+
+def test_rows_within_a_column_pass_once_they_are_stacked() -> None:
+    column = pd.Series([np.array([1.0, 2.0]), np.array([3.0, 5.0])])
+    stacked = np.stack(list(column))
+    assert checks.check_features(stacked).tolist() == [[1.0, 2.0], [3.0, 5.0]]
 
 
 def test_numbers_in_other_forms_are_read() -> None:
