@@ -192,7 +192,7 @@ def _numbers(name: str, array: NDArray[Any]) -> NDArray[Any]:
                 f"{name}: expected an array of real numbers; "
                 f"got {shown(value)}"
                 + (f" {place}" if index else "")
-                + (f"; if these are rows of one length, pass np.stack(list({name}))" if row else "")
+                + ("; stack rows of one length by np.stack(list(...))" if row else "")
             )
     plain = np.asarray(array.tolist())
     if plain.dtype.kind in REAL:

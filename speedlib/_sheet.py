@@ -374,7 +374,7 @@ def _separator_hint(texts: Iterable[str], mark: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Return what names share that differ in case, blanks, unseen marks or forms of letters only."""
+    """Return what names share that differ in case, blanks, unseen marks or forms of letters."""
     seen = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return "".join("".join(seen).casefold().split())
 

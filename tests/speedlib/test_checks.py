@@ -266,6 +266,22 @@ def test_policies_of_lower_precision_are_divided_by_their_sum(dtype: type) -> No
         checks.check_policy((0.9 * exact).astype(dtype), 50)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "within", "beyond"),
+    [(np.float64, 5e-9, 3e-8), (np.float32, 5e-6, 3e-5), (np.float16, 5e-3, 3e-2)],
+)
+def test_a_sum_may_miss_one_by_what_its_precision_allows(
+    dtype: type, within: float, beyond: float
+) -> None:
+    for sign in (-1, 1):
+        assert checks.check_policy(np.array([1 + sign * within, 0], dtype), 2).sum() == (
+            pytest.approx(1, abs=1e-8)
+        )
+        for check in (lambda p: checks.check_policy(p, 2), checks.check_designs):
+            with pytest.raises(ValueError, match=r"must sum to 1 within"):
+                check(np.array([1 + sign * beyond, 0], dtype))
+
+
 def test_rounding_below_zero_counts_as_zero() -> None:
     policy = [0.25, 0.75 + 1e-17, -1e-17]
     assert checks.check_policy(policy, 3).tolist() == [0.25, 0.75, 0.0]
@@ -273,7 +289,7 @@ def test_rounding_below_zero_counts_as_zero() -> None:
     assert checks.check_weights([4.0, -1e-15], 2).tolist() == [4.0, 0.0]
     single = np.array([0.25, 0.75, -1e-7], dtype=np.float32)
     assert checks.check_policy(single, 3).tolist() == [0.25, 0.75, 0.0]
-    for wrong in ([0.25, 0.75, -1e-9], [0.5, 0.51, -0.01]):
+    for wrong in ([0.25, 0.75, -1e-9], [0.25, 0.75, -1e-11], [0.5, 0.51, -0.01]):
         with pytest.raises(ValueError, match=says("policy", "at least 0", "for action 2")):
             checks.check_policy(wrong, 3)
     with pytest.raises(ValueError, match=says("weights", "at least 0", "-1")):
@@ -327,7 +343,7 @@ def test_columns_that_hold_no_numbers_are_named_with_their_dtype(dtype: str) -> 
         ([1.0, pd.NA], ValueError, says("y: ", "(1,) is missing")),
         ("ab", TypeError, says("y: ", "text", "'ab'")),
         ([1.0, [2.0, 3.0]], TypeError, says("y: ", "rows differ in length")),
-        (pd.Series([np.ones(2), np.ones(2)]), TypeError, says("y: ", "(0,)", "np.stack(list(y))")),
+        (pd.Series([np.ones(2), np.ones(2)]), TypeError, says("y: ", "(0,)", "np.stack(list(")),
         (np.array([1j]), TypeError, says("y: ", "complex", "real part")),
         (np.zeros(2, "datetime64[D]"), TypeError, says("y: ", "dates")),
         (sparse.csr_array(np.eye(2)), TypeError, says("y: ", "sparse", "toarray()")),
