@@ -315,6 +315,13 @@ def test_tables_of_mixed_columns_are_read(table: pd.DataFrame) -> None:
     assert checks.check_vector("b", table["b"], 2).tolist() == [1.0, 2.0]
 
 
+def test_mixed_columns_lose_no_digits() -> None:
+    table = pd.DataFrame({"a": [True, False], "b": [2**40 + 1, 2], "c": [0.1, 1 / 3]})
+    for given in (table, table.convert_dtypes(), table.astype(object)):
+        found = checks.check_features(given).tolist()
+        assert found == [[1.0, 2**40 + 1, 0.1], [0.0, 2.0, 1 / 3]]
+
+
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "object", "float64"])
 def test_what_is_missing_in_a_table_is_named_by_its_place(dtype: str) -> None:
     column = pd.Series([1, None], index=["u", "w"], dtype=dtype)
