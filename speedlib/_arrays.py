@@ -74,6 +74,8 @@ def real_array(name: str, values: object) -> NDArray[Any]:
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         _refuse_masked_parts(name, values)
     array = _converted(name, values)
+    if isinstance(array, np.ma.MaskedArray):  # as variables of netCDF files turn into
+        array = _unmasked(name, array)
     if array.dtype.kind == "O":
         array = _numbers(name, array)
     if array.dtype.kind not in REAL:
@@ -86,7 +88,8 @@ def real_array(name: str, values: object) -> NDArray[Any]:
 
 def _converted(name: str, values: object) -> NDArray[Any]:
     try:
-        return np.asarray(values)
+        array = np.asanyarray(values)
+        return array if isinstance(array, np.ma.MaskedArray) else np.asarray(array)
     except ValueError as error:
         why = "its rows differ in length" if "inhomogeneous" in str(error) else str(error)
         raise TypeError(
@@ -187,9 +190,9 @@ def _numbers(name: str, array: NDArray[Any]) -> NDArray[Any]:
             row = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
             raise TypeError(
                 f"{name}: expected an array of real numbers; "
-                + ("its rows differ in length: " if row else "")
-                + f"got {shown(value)}"
+                f"got {shown(value)}"
                 + (f" {place}" if index else "")
+                + ("; stack rows of one length by np.stack(list(...))" if row else "")
             )
     plain = np.asarray(array.tolist())
     if plain.dtype.kind in REAL:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["DECIMALS", "as_decimal", "as_thousands", "is_number", "with_point"]
+__all__ = ["DECIMALS", "as_decimal", "as_millions", "as_thousands", "is_number", "with_point"]
 
 DECIMALS = {"point": ".", "comma": ","}
 
@@ -21,6 +21,8 @@ MARKED = {
 }
 #: No thousands begin with a zero: 0.125 is a number with decimals.
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
+#: With two marks or more they are thousands, and no number that is read here.
+MILLIONS = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(\1\d{3})+", re.ASCII)
 
 
 def is_number(entry: str) -> bool:
@@ -45,3 +47,8 @@ def as_decimal(entry: str, mark: str) -> bool:
 def as_thousands(entry: str, mark: str) -> bool:
     """Return whether the mark in an entry stands before decimals or after thousands: who knows."""
     return mark in entry and GROUPED.fullmatch(entry) is not None
+
+
+def as_millions(entry: str, mark: str) -> bool:
+    """Return whether the mark stands in an entry twice or more, as it does after thousands only."""
+    return mark in entry and MILLIONS.fullmatch(entry) is not None

@@ -12,13 +12,20 @@ import math
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from speedlib._numerals import DECIMALS, as_decimal, as_thousands, is_number, with_point
+from speedlib._numerals import (
+    DECIMALS,
+    as_decimal,
+    as_millions,
+    as_thousands,
+    is_number,
+    with_point,
+)
 from speedlib._table_text import LINE_END, SEPARATORS, name_of, read_text, separator_of, tidy_quotes
 from speedlib.checks import LARGEST, SMALLEST, Floats, check_choice
 
@@ -131,7 +138,7 @@ class Sheet:
         names, words = tuple(names), frozenset(nothing)
         sure = {}
         for mark in DECIMALS.values():
-            if found := self._first(names, mark, words, sure=True):
+            if found := self._first(names, mark, words, as_decimal):
                 sure[mark] = found
         if len(sure) > 1:
             ways = " and ".join(
@@ -144,7 +151,12 @@ class Sheet:
         if sure:
             return next(iter(sure))
         for kind, mark in DECIMALS.items():
-            if found := self._first(names, mark, words, sure=False):
+            if found := self._first(names, mark, words, as_millions):
+                line, name, entry = found
+                raise ValueError(
+                    f"{self.path}, line {line}: column {name} holds {entry!r}; {PLAIN}"
+                )
+            if found := self._first(names, mark, words, as_thousands):
                 line, name, entry = found
                 raise ValueError(
                     f"{self.path}, line {line}: column {name} holds {entry!r}, which may be "
@@ -155,10 +167,13 @@ class Sheet:
         return "."
 
     def _first(
-        self, names: Sequence[str], mark: str, nothing: frozenset[str], *, sure: bool
+        self,
+        names: Sequence[str],
+        mark: str,
+        nothing: frozenset[str],
+        form: Callable[[str, str], bool],
     ) -> tuple[int, str, str] | None:
-        """Return the first entry with the mark, after its line and its column."""
-        form = as_decimal if sure else as_thousands
+        """Return the first entry that has the mark in this form, after its line and its column."""
         for name in names:
             for line, entry in zip(self.lines, self.column(name), strict=True):
                 if form(entry, mark) and entry.lower() not in nothing:
@@ -230,6 +245,7 @@ def read_sheet(path: AnyPath, separator: str = "auto") -> Sheet:
     width = len(header)
     while width and not header[width - 1]:
         width -= 1
+    _refuse_row_names(path, body, header, mark)
     for line, row in body:
         _check_length(path, line, row, header, width, mark)
     kept = [
@@ -319,6 +335,25 @@ def _check_length(
     )
 
 
+def _refuse_row_names(
+    path: Path, body: list[tuple[int, list[str]]], header: list[str], mark: str
+) -> None:
+    """Refuse rows that begin with their number and are one entry longer than the names.
+
+    Where the last entry is empty in all, they might be read with each column one place off.
+    """
+    if not body or any(len(row) != len(header) + 1 or row[-1] for _, row in body):
+        return
+    firsts = [row[0] for _, row in body]
+    if any(firsts == [str(k) for k in range(begin, begin + len(body))] for begin in (0, 1)):
+        raise ValueError(
+            f"{path}, line {body[0][0]}: has {len(header) + 1} entries, but the first line names "
+            f"{len(header)}, and the rows begin with their numbers; name each column, or write the "
+            f"table without row names (in R: row.names = FALSE); if all have names, delete the "
+            f"{name_of(SEPARATORS, mark)} at the end of each row"
+        )
+
+
 def _nameless(path: Path, place: int, line: int) -> ValueError:
     return ValueError(
         f"{path}, line {line}: column {place + 1} has entries but no name; name it in the first "
@@ -339,8 +374,9 @@ def _separator_hint(texts: Iterable[str], mark: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Return what two names share that differ in case, blanks or ways to write a letter only."""
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """Return what names share that differ in case, blanks, unseen marks or forms of letters."""
+    seen = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+    return "".join("".join(seen).casefold().split())
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:

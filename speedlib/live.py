@@ -93,7 +93,7 @@ def read_actions(path: AnyPath, *, separator: str = "auto", decimal: str = "auto
         )
     *features, policy = _numbers(sheet, (*columns, PROBABILITY), decimal)
     try:
-        check_policy(policy, len(names), PROBABILITY)
+        policy = check_policy(policy, len(names), PROBABILITY)
     except ValueError as error:
         raise ValueError(
             f"{path}: {error}; correct column {PROBABILITY}, lines {sheet.lines[0]} to "

@@ -68,7 +68,8 @@ def slope_weights(x: ArrayLike) -> Floats:
     points = check_sizes("x", check_finite("x", x))
     if points.ndim != 1 or np.unique(points).size < 2:
         raise ValueError(f"x: a slope needs two different numbers; got {points.tolist()}")
-    distance = points - points.mean()
+    distance = points - points[0]  # exact where points are close, as their mean is not
+    distance = distance - distance.mean()
     return np.asarray(distance / (distance**2).sum())
 
 

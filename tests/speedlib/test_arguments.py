@@ -57,7 +57,11 @@ LONG = (
     "design_efficiency",
     "exchange_design",
     "fit_environment",
+    "fit_model",
+    "fit_psd",
+    "fit_variances",
     "identifiable_design",
+    "mse_curve",
     "optimal_design",
     "smooth_designs",
 )
@@ -408,7 +412,7 @@ def test_other_things_in_place_of_a_number_are_judged_by_name(where: tuple[str, 
 # --- all at once, a little of each ----------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(st.sampled_from(ARRAYS), st.sampled_from(sorted(HIDDEN)), st.integers(0, 40))
 def test_nothing_hidden_comes_through_any_door(
     where: tuple[str, str], kind: str, place: int
@@ -416,7 +420,7 @@ def test_nothing_hidden_comes_through_any_door(
     refused(where, kind, place)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.sampled_from(ARRAYS), st.sampled_from(sorted(FORMS)))
 def test_any_form_comes_through_any_door(where: tuple[str, str], form: str) -> None:
     given = DOORS[where[0]].arguments[where[1]]
@@ -424,7 +428,7 @@ def test_any_form_comes_through_any_door(where: tuple[str, str], form: str) -> N
         assert same(outcome(where, FORMS[form](given)).result, outcome(where, given).result)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.sampled_from(ARRAYS), st.sampled_from(sorted(SIZES)), st.integers(0, 40))
 def test_any_size_is_judged_by_name(where: tuple[str, str], kind: str, place: int) -> None:
     outcome(where, SIZES[kind](DOORS[where[0]].arguments[where[1]], place), also=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -265,6 +266,22 @@ def test_policies_of_lower_precision_are_divided_by_their_sum(dtype: type) -> No
         checks.check_policy((0.9 * exact).astype(dtype), 50)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "within", "beyond"),
+    [(np.float64, 5e-9, 3e-8), (np.float32, 5e-6, 3e-5), (np.float16, 5e-3, 3e-2)],
+)
+def test_a_sum_may_miss_one_by_what_its_precision_allows(
+    dtype: type, within: float, beyond: float
+) -> None:
+    for sign in (-1, 1):
+        assert checks.check_policy(np.array([1 + sign * within, 0], dtype), 2).sum() == (
+            pytest.approx(1, abs=1e-8)
+        )
+        for check in (lambda p: checks.check_policy(p, 2), checks.check_designs):
+            with pytest.raises(ValueError, match=r"must sum to 1 within"):
+                check(np.array([1 + sign * beyond, 0], dtype))
+
+
 def test_rounding_below_zero_counts_as_zero() -> None:
     policy = [0.25, 0.75 + 1e-17, -1e-17]
     assert checks.check_policy(policy, 3).tolist() == [0.25, 0.75, 0.0]
@@ -272,7 +289,7 @@ def test_rounding_below_zero_counts_as_zero() -> None:
     assert checks.check_weights([4.0, -1e-15], 2).tolist() == [4.0, 0.0]
     single = np.array([0.25, 0.75, -1e-7], dtype=np.float32)
     assert checks.check_policy(single, 3).tolist() == [0.25, 0.75, 0.0]
-    for wrong in ([0.25, 0.75, -1e-9], [0.5, 0.51, -0.01]):
+    for wrong in ([0.25, 0.75, -1e-9], [0.25, 0.75, -1e-11], [0.5, 0.51, -0.01]):
         with pytest.raises(ValueError, match=says("policy", "at least 0", "for action 2")):
             checks.check_policy(wrong, 3)
     with pytest.raises(ValueError, match=says("weights", "at least 0", "-1")):
@@ -296,6 +313,13 @@ def test_tables_of_mixed_columns_are_read(table: pd.DataFrame) -> None:
     assert checks.check_features(table).tolist() == [[1.0, 1.0, 0.5], [0.0, 2.0, 0.25]]
     assert checks.check_counts(table[["a", "b"]], 2).tolist() == [[1, 1], [0, 2]]
     assert checks.check_vector("b", table["b"], 2).tolist() == [1.0, 2.0]
+
+
+def test_mixed_columns_lose_no_digits() -> None:
+    table = pd.DataFrame({"a": [True, False], "b": [2**40 + 1, 2], "c": [0.1, 1 / 3]})
+    for given in (table, table.convert_dtypes(), table.astype(object)):
+        found = checks.check_features(given).tolist()
+        assert found == [[1.0, 2**40 + 1, 0.1], [0.0, 2.0, 1 / 3]]
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "object", "float64"])
@@ -326,6 +350,7 @@ def test_columns_that_hold_no_numbers_are_named_with_their_dtype(dtype: str) -> 
         ([1.0, pd.NA], ValueError, says("y: ", "(1,) is missing")),
         ("ab", TypeError, says("y: ", "text", "'ab'")),
         ([1.0, [2.0, 3.0]], TypeError, says("y: ", "rows differ in length")),
+        (pd.Series([np.ones(2), np.ones(2)]), TypeError, says("y: ", "(0,)", "np.stack(list(")),
         (np.array([1j]), TypeError, says("y: ", "complex", "real part")),
         (np.zeros(2, "datetime64[D]"), TypeError, says("y: ", "dates")),
         (sparse.csr_array(np.eye(2)), TypeError, says("y: ", "sparse", "toarray()")),
@@ -340,6 +365,30 @@ def test_what_is_no_array_of_numbers_is_refused(
     with pytest.raises(error, match=message) as caught:
         checks.check_finite("y", values)
     assert len(str(caught.value)) < 200
+
+
+class Variable:
+    """A variable of a file, as netCDF4 has them: an array only when asked for one."""
+
+    def __init__(self, values: object) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.values
+
+
+def test_a_mask_is_seen_on_what_turns_into_an_array() -> None:
+    hidden = Variable(np.ma.array([1.0, -9999.0], mask=[0, 1]))
+    with pytest.raises(ValueError, match=says("y: ", "(1,) is masked")):
+        checks.check_finite("y", hidden)
+    for seen in (np.ma.array([0.25, 0.5], mask=False), np.array([0.25, 0.5])):
+        assert checks.check_finite("y", Variable(seen)).tolist() == [0.25, 0.5]
+
+
+def test_rows_within_a_column_pass_once_they_are_stacked() -> None:
+    column = pd.Series([np.array([1.0, 2.0]), np.array([3.0, 5.0])])
+    stacked = np.stack(list(column))
+    assert checks.check_features(stacked).tolist() == [[1.0, 2.0], [3.0, 5.0]]
 
 
 def test_numbers_in_other_forms_are_read() -> None:

@@ -103,6 +103,9 @@ def test_losses_and_estimates_do_not_see_it() -> None:
     estimate = policy_value(rewards, X, c, V)
     assert estimate.value == pytest.approx(least_squares(rewards, X, V) @ c)
     assert 0 < estimate.standard_error < np.inf
+    weighted = policy_value(rewards, X, c, 2 * V, weights=V)
+    assert weighted.value == estimate.value
+    assert weighted.standard_error == pytest.approx(np.sqrt(2) * estimate.standard_error)
     assert estimate_covariance(rewards, X, "psd").variances[0] == 0
     assert identifiability(X, UNIFORM).complete
     design = optimal_design(X, V, policy=UNIFORM).weights

@@ -31,6 +31,12 @@ def test_a_table_of_actions(actions: Actions) -> None:
     assert actions.policy.tolist() == [0.5, 0.3, 0.2]
 
 
+def test_a_policy_below_zero_by_rounding_is_read_as_zero(tmp_path):
+    path = tmp_path / "actions.csv"
+    path.write_text("action,probability,x\nred,1,2\nblue,-1e-17,3\n")
+    assert read_actions(path).policy.tolist() == [1.0, 0.0]
+
+
 def test_a_table_as_spreadsheets_write_it(tmp_path: Path, actions: Actions) -> None:
     """A byte-order mark, Windows' line ends, quotation marks, and an empty line at the end."""
     text = ACTIONS.replace("red", '"red"').replace("\n", "\r\n") + "\r\n"

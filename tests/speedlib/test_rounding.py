@@ -157,3 +157,10 @@ def test_one_design_for_several_budgets(rule: str) -> None:
     assert several.tolist() == [round_design(weights, n, rule).tolist() for n in (7, 50, 100)]
     with pytest.raises(ValueError, match=r"^rounds: .*one for each"):
         round_design([weights] * 2, [7, 50, 100], rule)
+
+
+def test_the_smallest_share_is_pulled_where_there_is_a_round_for_each():
+    """Below the slack of rounding, too: the first counts of the others may use up all rounds."""
+    for tiny in (1e-9, 1e-11, 1e-60):
+        assert sorted(efficient_counts([tiny, 0.5, 0.5 - tiny], 4).tolist()) == [1, 1, 2]
+        assert efficient_counts([tiny, 0.5, 0.5 - tiny], 4)[0] == 1

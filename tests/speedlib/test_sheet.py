@@ -283,6 +283,18 @@ def test_marks_of_thousands_beside_decimals_are_no_numbers(said, kind: str) -> N
         assert "line 3: column" in message and "without marks of thousands" in message
 
 
+@every_kind
+@pytest.mark.parametrize("point", [".", ","])
+def test_two_marks_of_thousands_in_one_entry_settle_what_the_mark_is(
+    said, kind: str, point: str
+) -> None:
+    """No choice of decimals would read such a table, so that none is offered."""
+    entries = ["1.250", "2.500.000", "800", "-12.000.000"]
+    message = said(kind, text(with_numbers(kind, entries), ";", point=point))
+    assert f"line 3: column {NUMBERS[kind]} holds" in message
+    assert "without marks of thousands" in message and "choose decimal" not in message
+
+
 # What nobody named
 
 
@@ -308,6 +320,28 @@ def test_row_names_of_r_are_refused(said, kind: str) -> None:
     assert "row.names = FALSE" in said(kind, content)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_row_names_are_not_taken_for_a_column_where_the_last_one_is_empty(
+    tmp_path: Path, said, first: int
+) -> None:
+    """R's write.table names no column of row names: all others would move by one."""
+    rows = [["3", "4", "2"], ["8", "1", "3"], ["5", "9", "7"], ["2", "6", "1"], ["4", "4", "9"]]
+    numbered = [[str(k), *row, ""] for k, row in enumerate(rows, first)]
+    message = said("measurements", text([["a", "b", "y", "note"], *numbered]))
+    assert "line 2: has 5 entries, but the first line names 4" in message
+    assert "row.names = FALSE" in message
+    # The cures: no row names, or a name for them; or nothing behind the last entry.
+    path = tmp_path / "table.csv"
+    path.write_text(text([["a", "b", "y", "note"], *([*row, ""] for row in rows)]))
+    assert read_measurements(path, "y", leave_out=["note"]).values.tolist() == [2, 3, 7, 1, 9]
+    path.write_text(text([["row", "a", "b", "y", "note"], *numbered]))
+    table = read_measurements(path, "y", leave_out=["row", "note"])
+    assert table.values.tolist() == [2, 3, 7, 1, 9]
+    # A separator too many in each row does no harm where the first column counts nothing.
+    path.write_text(text([["a", "b", "y"], *([*row, ""] for row in rows)]))
+    assert read_measurements(path, "y").values.tolist() == [2, 3, 7, 1, 9]
+
+
 @every_kind
 @pytest.mark.parametrize("last", [True, False])
 def test_a_filled_column_without_a_name_is_refused(said, kind: str, last: bool) -> None:
@@ -331,7 +365,8 @@ def test_a_second_column_of_a_kind_is_refused(tmp_path: Path, said, kind: str) -
     pd.read_csv(path).to_csv(path, index=False)
     assert f"looks like a second {meant!r}" in said(kind, path.read_text())
     if kind != "measurements":
-        for other in (meant.upper(), meant.title(), f"{meant[:3]} {meant[3:]}"):
+        unseen = f"{meant}\u200b", f"{meant[:2]}\u00ad{meant[2:]}"
+        for other in (meant.upper(), meant.title(), f"{meant[:3]} {meant[3:]}", *unseen):
             rows[0][-1] = other
             assert f"column {last}, {other!r}, looks like a second" in said(kind, text(rows))
 

@@ -18,6 +18,15 @@ def test_the_slope_is_that_of_a_polynomial_fit(k, seed):
     assert np.isclose(slope_weights(x).sum(), 0, atol=1e-9)
 
 
+@pytest.mark.parametrize("start", [1.0, 1e15, -3e-20])
+@pytest.mark.parametrize("steps", [(0, 1), (0, 1, 3), (5, 2, 0, 9)])
+def test_points_next_to_each_other_have_the_slope_of_their_differences(start, steps):
+    """The mean of neighbouring floats is none of them: distances are taken before it."""
+    unit, k = np.spacing(abs(start)), np.array(steps)
+    slope = fitted_slope(start + k * unit, 2.0 * k + 1).estimate
+    assert np.isclose(slope * unit, 2.0, rtol=1e-12)
+
+
 def test_several_lines_at_once():
     x, y = np.arange(4.0), np.random.default_rng(1).normal(size=(3, 2, 4))
     found = fitted_slope(x, y, 0.1)
