@@ -252,19 +252,6 @@ def test_where_there_is_no_home_one_can_be_written(tmp_path, monkeypatch):
     assert "HOME" not in kernels.own_settings(tmp_path)
 
 
-@pytest.mark.parametrize("modern", [True, False])
-def test_a_processor_that_can_do_more_does_what_most_can(tmp_path, monkeypatch, modern):
-    found = ["X86_V3", "X86_V4"] if modern else ["X86_V2"]
-    extensions = {"SIMD Extensions": {"found": found, "not found": ["AVX512_ICL"]}}
-    monkeypatch.setattr(kernels.np, "show_config", lambda mode: extensions)
-    settings = kernels.own_settings(tmp_path)
-    chosen = {
-        name: text for name, text in settings.items() if text and name.startswith(("OPE", "NPY"))
-    }
-    ours = {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL"}
-    assert chosen == (ours if modern else {})
-
-
 def test_no_setting_of_the_user_runs_a_notebook_again(tiny_book, tmp_path, monkeypatch):
     before = shared_key(tiny_book.root)
     for name, value in users_settings(tmp_path / "home").items():
