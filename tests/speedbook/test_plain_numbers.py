@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paper.plots import plot_mse
+from speedbook import frames
 from speedbook.figures import in_figure
 from speedbook.frames import numbers_csv, plain_csv
 from speedbook.plotted import plotted_csv
@@ -128,6 +129,14 @@ def test_a_table_that_came_without_its_numbers_gives_those_that_it_shows(
     assert set(results.tables) == {"table-01.csv"}
     assert tables["table-01.csv"] == ",ratio,n\n0,1.5 ± 0.1,1\n1,2 ± 0.2,2\n"
     assert tables["table-01-numbers.csv"] == ",ratio,ratio ±,n\n0,1.5,0.1,1\n1,2,0.2,2\n"
+
+
+def test_a_display_carries_the_numbers_of_a_table_that_is_not_too_large(monkeypatch):
+    frame = pd.DataFrame({"a": [1 / 3, 2.0]})
+    monkeypatch.setattr(frames, "MOST_CELLS", 2)
+    assert frames._with_numbers(frame) == ({}, {"speedbook": {"table": numbers_csv(frame)}})
+    monkeypatch.setattr(frames, "MOST_CELLS", 1)
+    assert frames._with_numbers(frame) == ({}, {})
 
 
 # Figures
@@ -269,10 +278,28 @@ def test_cells_of_hexagons_stand_where_they_are_drawn():
     assert sum(counts.values()) == 4
 
 
-def test_an_error_bar_without_a_number_keeps_its_place():
+@pytest.mark.parametrize(
+    ("origin", "extent", "wanted"),
+    [
+        ("upper", None, {"1.0": "0 0", "2.0": "1 0", "3.0": "0 1", "4.0": "1 1"}),
+        ("lower", None, {"1.0": "0 0", "2.0": "1 0", "3.0": "0 1", "4.0": "1 1"}),
+        ("upper", (0, 4, 0, 2), {"1.0": "1 1.5", "2.0": "3 1.5", "3.0": "1 0.5", "4.0": "3 0.5"}),
+        ("lower", (0, 4, 0, 2), {"1.0": "1 0.5", "2.0": "3 0.5", "3.0": "1 1.5", "4.0": "3 1.5"}),
+    ],
+)
+def test_a_cell_of_an_image_is_where_it_is_drawn(origin, extent, wanted):
     fig, ax = plt.subplots()
-    ax.errorbar([1, 2, 3], [1, 2, 3], yerr=[0.5, np.nan, 0.5])
-    bars = [row for row in rows(plotted_csv(fig)) if row["kind"] == "error bar or piece"]
+    ax.imshow([[1.0, 2.0], [3.0, 4.0]], origin=origin, extent=extent)
+    found = {r["value"]: f"{float(r['x']):g} {float(r['y']):g}" for r in rows(plotted_csv(fig))}
+    assert found == wanted
+
+
+def test_an_error_bar_without_a_number_keeps_its_place_and_caps_are_no_points():
+    fig, ax = plt.subplots()
+    ax.errorbar([1, 2, 3], [1, 2, 3], yerr=[0.5, np.nan, 0.5], capsize=3)
+    found = rows(plotted_csv(fig))
+    bars = [row for row in found if row["kind"] == "error bar or piece"]
+    assert len(found) == len(bars) + 3
     assert [(row["point"], row["x"], row["y end"]) for row in bars] == [
         ("0", "1.0", "1.5"),
         ("1", "2.0", ""),
