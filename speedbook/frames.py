@@ -24,6 +24,8 @@ MOST_CELLS = 100_000
 _NUMBER = r"[-+−]?(?:inf|(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d*)?(?:e[-+]?\d+)?)"
 _VALUE, _UNIT = rf"(?P<value>{_NUMBER})", r"\s*(?P<unit>%?)"
 _ENDS = rf"(?P<low>{_NUMBER})\s*(?:…|\.\.\.?|–| to |,\s)\s*(?P<high>{_NUMBER})"
+#: Without brackets a comma is that of a list.
+_BARE = _ENDS.replace(r"|,\s", "")
 #: The forms of a number, of a measured one, of one with its interval, and of a range.
 FORMS = [
     re.compile(form + _UNIT, re.I)
@@ -31,7 +33,8 @@ FORMS = [
         _VALUE,
         rf"{_VALUE}\s*±\s*(?P<error>{_NUMBER})",
         rf"{_VALUE}\s*(?:\[{_ENDS}\]|\({_ENDS.replace('low', 'low_').replace('high', 'high_')}\))",
-        rf"[\[(]?{_ENDS}[\])]?",
+        _BARE,
+        rf"[\[(]{_ENDS}[\])]",
     )
 ]
 #: What stands behind the name of a column for each part of these.
@@ -100,8 +103,17 @@ def plain_csv(heads: Sequence[str], columns: Sequence[Iterable[Any]]) -> str:
 
 def _plain(head: str, column: Iterable[Any]) -> list[tuple[str, list[str]]]:
     """Return a column for each part of its numbers; one that holds other text, as it is."""
-    texts = [_text(cell) for cell in column]
-    found = [{} if text.casefold() in NONE else _numbers(text) for text in texts]
+    cells = list(column)
+    texts = [_text(cell) for cell in cells]
+    # A list of two numbers is written as an interval is, and is none.
+    found = [
+        None
+        if isinstance(cell, list | tuple)
+        else {}
+        if text.casefold() in NONE
+        else _numbers(text)
+        for cell, text in zip(cells, texts, strict=True)
+    ]
     units = {numbers["unit"] for numbers in found if numbers}
     if None in found or len(units) != 1:
         return [(head, texts)]
@@ -119,7 +131,9 @@ def _numbers(text: str) -> dict[str, str] | None:
         if match := form.fullmatch(text):
             parts = {name.rstrip("_"): part for name, part in match.groupdict().items() if part}
             plain = {name: part.replace(",", "").replace("−", "-") for name, part in parts.items()}
-            return {"unit": "", **plain}
+            # What falls is a pair of something else, as a place is.
+            ends = [float(plain[end]) for end in ("low", "high") if end in plain]
+            return {"unit": "", **plain} if ends == sorted(ends) else None
     return None
 
 

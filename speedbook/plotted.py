@@ -28,20 +28,26 @@ HEAD = (
     *("axes", "title", "x label", "y label", "kind", "label", "colour", "point"),
     *("x", "y", "x end", "y end", "value", "x name", "y name"),
 )
+#: The kind of what stands at places of its own: its form has a size, and no coordinates.
+POINTS = "points"
 Row = dict[str, Any]
+#: How matplotlib begins the label of a place on a logarithmic axis: a number, and no name.
+POWER = r"$\mathdefault{"
 
 
 def plotted_csv(fig: Figure, data: Mapping[str, ArrayLike] | None = None) -> str:
     """Return what a figure draws as CSV, a row for each point; see `HEAD` for the columns.
 
-    Lines, error bars, points, bars and other shapes, bands, contours, images, heat maps and words
-    that stand at a place of the data are read. Coordinates are those of the data; where an artist
-    runs across the axes, as a line of reference does, that coordinate is empty. Numbers given
-    besides, `data`, follow as rows of the
-    kind ``data``: the name is the label, and what stands at a place is the value.
+    Lines, error bars, points, bars and other shapes, bands, arrows, contours, images, heat maps and
+    words that stand at a place of the data are read, in axes within axes too; what is hidden is
+    not. Coordinates are those of the data; where an artist runs across the axes, as a line of
+    reference does, that coordinate is empty. An arrow ends at its place plus its numbers. Numbers
+    given besides, `data`, follow as rows of the kind ``data``: the name is the label, and what
+    stands at a place is the value. Axes in three dimensions have no other rows than these.
     """
     # The scale of colours has axes, too, and no data.
     axes = [ax for ax in fig.axes if ax.get_label() != "<colorbar>"]
+    axes += [inset for ax in axes for inset in _insets(ax)]
     rows = [row for i, ax in enumerate(axes) for row in _axes_rows(ax, i)]
     for name, numbers in (data or {}).items():
         values = np.asarray(numbers).ravel()
@@ -55,38 +61,66 @@ def plotted_csv(fig: Figure, data: Mapping[str, ArrayLike] | None = None) -> str
     return text.getvalue()
 
 
+def _insets(ax: Axes) -> Iterator[Axes]:
+    """Yield the axes within axes, and those within them."""
+    from matplotlib.axes import Axes
+
+    for inset in ax.child_axes:
+        if isinstance(inset, Axes):
+            yield inset
+            yield from _insets(inset)
+
+
 def _written(value: Any) -> str:
     """Write a number with all its digits, and one that is masked or none as nothing."""
-    if isinstance(value, str | int):
+    if isinstance(value, str | int | np.integer):
         return str(value)
     number = float(np.ma.filled(value, np.nan))
     return "" if np.isnan(number) else repr(number)
 
 
+def _as_written(text: str) -> str:
+    """Undo what `speedbook.figures.in_figure` does to a name, so that it is drawn as it is."""
+    return text.removeprefix("\N{WORD JOINER}").replace(r"\$", "$")
+
+
 def _axes_rows(ax: Axes, place: int) -> Iterator[Row]:
+    # Where a point in space is drawn is none of its numbers.
+    if ax.name == "3d" or not ax.get_visible():
+        return
     titles = (ax.get_title(loc=where) for where in ("left", "center", "right"))
     about = {
         "axes": place,
-        "title": " ".join(filter(None, titles)),
-        "x label": ax.get_xlabel(),
-        "y label": ax.get_ylabel(),
+        "title": _as_written(" ".join(filter(None, titles))),
+        "x label": _as_written(ax.get_xlabel()),
+        "y label": _as_written(ax.get_ylabel()),
     }
     names = {"x": _tick_names(ax.xaxis), "y": _tick_names(ax.yaxis)}
     parts = _parts(ax)
     for artist in (*ax.lines, *ax.collections, *ax.patches, *ax.images):
         label, start = parts.get(id(artist), (_own_label(artist), 0))
-        if start is None:
+        if start is None or not artist.get_visible():
             continue
         for point, (kind, row) in enumerate(_rows(ax, artist), start):
-            named = {
-                f"{axis} name": known.get(_middle(row, axis), "") for axis, known in names.items()
-            }
+            named = {f"{axis} name": _name(known, row, axis) for axis, known in names.items()}
             yield {"label": label, "point": point, **about, "kind": kind, **row, **named}
     for words in ax.texts:
-        x, y = map(float, words.get_unitless_position())
-        row = _in_data(ax, words, {"x": x, "y": y})
-        if {"x", "y"} <= row.keys():
-            yield {"label": words.get_text(), "point": 0, **about, "kind": "text", **row}
+        row = _place(ax, words)
+        if words.get_visible() and {"x", "y"} <= row.keys():
+            label = _as_written(words.get_text())
+            yield {"label": label, "point": 0, **about, "kind": "text", **row}
+
+
+def _place(ax: Axes, words: Any) -> Row:
+    """Return where words stand in the data or, of a note, what they point at."""
+    from matplotlib.text import Annotation
+
+    if isinstance(words, Annotation):
+        return (
+            dict(zip("xy", map(float, words.xy), strict=True)) if words.xycoords == "data" else {}
+        )
+    x, y = map(float, words.get_unitless_position())
+    return _in_data(ax, words, {"x": x, "y": y})
 
 
 def _parts(ax: Axes) -> dict[int, tuple[str, int | None]]:
@@ -108,14 +142,23 @@ def _parts(ax: Axes) -> dict[int, tuple[str, int | None]]:
     return found
 
 
-def _middle(row: Row, axis: str) -> float:
+def _name(known: dict[float, str], row: Row, axis: str) -> str:
+    """Return the name at the middle of what a row holds, if the axis has one there."""
     start = float(row.get(axis, np.nan))
-    return round((start + float(row.get(f"{axis} end", start))) / 2, 9)
+    middle = (start + float(row.get(f"{axis} end", start))) / 2
+    if not known or not np.isfinite(middle):
+        return ""
+    places = np.array(list(known))
+    nearest = int(np.argmin(np.abs(places - middle)))
+    # How far names are apart says what is near, whatever the unit.
+    gaps = np.diff(np.unique(places))
+    near = 1e-6 * float(gaps.min() if gaps.size else abs(middle) or 1)
+    return list(known.values())[nearest] if abs(places[nearest] - middle) <= near else ""
 
 
 def _own_label(artist: Any) -> str:
     label = str(artist.get_label() or "")
-    return "" if label.startswith("_") else label
+    return "" if label.startswith("_") else _as_written(label)
 
 
 def _tick_names(axis: Axis) -> dict[float, str]:
@@ -127,20 +170,29 @@ def _tick_names(axis: Axis) -> dict[float, str]:
         return {}
     places = axis.get_majorticklocs()
     labels = (label.get_text() for label in axis.get_majorticklabels())
-    return {round(float(at), 9): text for at, text in zip(places, labels, strict=False)}
+    return {
+        float(at): _as_written(text)
+        for at, text in zip(places, labels, strict=False)
+        if not text.startswith(POWER)
+    }
 
 
 def _rows(ax: Axes, artist: Artist) -> Iterator[tuple[str, Row]]:
     """Yield what is drawn of an artist, a point at a time."""
-    from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
+    from matplotlib.collections import Collection, LineCollection, PathCollection, QuadMesh
     from matplotlib.contour import ContourSet
     from matplotlib.image import AxesImage
-    from matplotlib.lines import Line2D
+    from matplotlib.lines import AxLine, Line2D
     from matplotlib.patches import Patch, Rectangle
 
     # What is known of an artist by its kind, matplotlib types too widely for use.
     drawn: Any = artist
-    if isinstance(artist, Line2D):
+    if isinstance(artist, AxLine):
+        x, y = drawn.get_xy1()
+        end = drawn.get_xy2() or (x + 1, y + drawn.get_slope())
+        for at in ((x, y), end):
+            yield "line", {"x": at[0], "y": at[1], "colour": _hex(drawn.get_color())}
+    elif isinstance(artist, Line2D):
         colour = _hex(drawn.get_color())
         yield from _points(ax, drawn, "line", drawn.get_xydata(), colour)
     elif isinstance(artist, ContourSet):
@@ -153,7 +205,7 @@ def _rows(ax: Axes, artist: Artist) -> Iterator[tuple[str, Row]]:
         values = drawn.get_array()
         colours = drawn.get_facecolor()
         colour = _hex(colours[0]) if len(colours) == 1 else ""
-        found = _points(ax, drawn, "points", drawn.get_offsets(), colour)
+        found = _points(ax, drawn, POINTS, drawn.get_offsets(), colour)
         for i, (kind, point) in enumerate(found):
             yield kind, point if values is None else {**point, "value": values[i]}
     elif isinstance(artist, QuadMesh):
@@ -162,11 +214,8 @@ def _rows(ax: Axes, artist: Artist) -> Iterator[tuple[str, Row]]:
         middles = (corners[:-1, :-1] + corners[1:, 1:]) / 2
         for (i, j), value in np.ndenumerate(np.ma.filled(cells.astype(float), np.nan)):
             yield "cell", {"x": middles[i, j, 0], "y": middles[i, j, 1], "value": value}
-    elif isinstance(artist, PolyCollection):
-        colours = drawn.get_facecolor()
-        for path in drawn.get_paths():
-            colour = _hex(colours[0]) if len(colours) else ""
-            yield from _points(ax, drawn, "band", path.vertices, colour)
+    elif isinstance(artist, Collection):
+        yield from _collection(ax, drawn)
     elif isinstance(artist, Rectangle):
         (x, y), width, height = drawn.get_xy(), drawn.get_width(), drawn.get_height()
         ends = {"x": x, "y": y, "x end": x + width, "y end": y + height}
@@ -185,11 +234,43 @@ def _points(
         yield kind, _in_data(ax, artist, {"x": x, "y": y, "colour": colour}, kind)
 
 
+def _collection(ax: Axes, drawn: Any) -> Iterator[tuple[str, Row]]:
+    """Yield arrows, forms at places of their own, areas with a value each, and others."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.quiver import Quiver
+
+    places, paths = drawn.get_offsets(), drawn.get_paths()
+    values = drawn.get_array()
+    values = None if values is None else np.ma.ravel(values)
+    if isinstance(drawn, Quiver):
+        for (x, y), u, v in zip(places, drawn.U, drawn.V, strict=True):
+            yield (
+                "arrow",
+                _in_data(ax, drawn, {"x": x, "y": y, "x end": x + u, "y end": y + v}, POINTS),
+            )
+    elif np.any(places):
+        for i, (x, y) in enumerate(places):
+            yield POINTS, {"x": x, "y": y, "value": "" if values is None else values[i]}
+    elif values is not None:
+        # What is masked has no path.
+        shown = values if len(values) == len(paths) else values.compressed()
+        for path, value in zip(paths, shown, strict=True):
+            x, y = np.unique(path.vertices, axis=0).mean(axis=0)
+            yield "cell", {"x": x, "y": y, "value": value}
+    else:
+        kind = "band" if isinstance(drawn, PolyCollection) else "shape"
+        colours = drawn.get_facecolor()
+        for path in paths:
+            colour = _hex(colours[0]) if len(colours) else ""
+            yield from _points(ax, drawn, kind, path.vertices, colour)
+
+
 def _pieces(ax: Axes, lines: Any) -> Iterator[tuple[str, Row]]:
     """Yield error bars, and other lines that are drawn together, piece by piece."""
     colours = lines.get_color()
     colour = _hex(colours[0]) if len(colours) == 1 else ""
-    for line in lines.get_segments():
+    # With those that have no number, and so are not drawn: each keeps its place in the row.
+    for line in (path.vertices for path in lines.get_paths()):
         for (x, y), (x_end, y_end) in pairwise(line):
             row = {"x": x, "y": y, "x end": x_end, "y end": y_end, "colour": colour}
             yield "error bar or piece", _in_data(ax, lines, row)
@@ -211,7 +292,7 @@ def _pixels(image: Any) -> Iterator[tuple[str, Row]]:
 def _in_data(ax: Axes, artist: Any, row: Row, kind: str = "") -> Row:
     """Leave out a coordinate that is no number of the data but a place on the axes."""
     # Points of a cloud are moved to their places; what turns them is their size.
-    of = getattr(artist, "get_offset_transform", None) if kind == "points" else None
+    of = getattr(artist, "get_offset_transform", None) if kind == POINTS else None
     across = (of or artist.get_transform)().contains_branch_seperately(ax.transData)
     gone: Iterable[str] = [axis for axis, kept in zip("xy", across, strict=True) if not kept]
     return {name: value for name, value in row.items() if name[0] not in gone}

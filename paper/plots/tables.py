@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap
+from matplotlib.colors import Colormap, Normalize, PowerNorm
 from numpy.typing import ArrayLike
 
 from paper.plots.strategies import STRATEGIES, darker
@@ -29,10 +29,10 @@ def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") 
     percentages = [
         [f"{100 * x:.0f}" if x >= 0.005 else "·" for x in row] for row in table.to_numpy()
     ]
-    # From nearly white to a blue that letters still stand out from; it reads in grey, too. The
-    # square root lets small shares be seen.
+    # From nearly white to a blue that letters still stand out from; it reads in grey, too.
     blues = seaborn.light_palette(COLOURS["sky"], as_cmap=True)
-    draw_cells(ax, table.astype(float).apply(np.sqrt), percentages, blues)
+    # The square root lets small shares be seen; that of the colour, as the numbers stay shares.
+    draw_cells(ax, table.astype(float), percentages, blues, PowerNorm(0.5, 0.0, 1.0))
     for label, name in zip(ax.get_yticklabels(), table.index, strict=True):
         label.set_color(darker(STRATEGIES[name]["color"]) if name in STRATEGIES else INK)
     ax.set_xlabel(xlabel)
@@ -54,7 +54,11 @@ def _check_shares(table: pd.DataFrame) -> None:
 
 
 def draw_cells(
-    ax: Axes, shades: pd.DataFrame, words: ArrayLike, cmap: Colormap | list[str]
+    ax: Axes,
+    shades: pd.DataFrame,
+    words: ArrayLike,
+    cmap: Colormap | list[str],
+    norm: Normalize | None = None,
 ) -> None:
     """Shade the cells of a table by numbers between 0 and 1, and write a word into each.
 
@@ -69,8 +73,7 @@ def draw_cells(
     shades = shades.set_axis(_names(shades.columns), axis=1)
     seaborn.heatmap(
         shades,
-        vmin=0.0,
-        vmax=1.0,
+        norm=norm or Normalize(0.0, 1.0),
         cmap=cmap,
         annot=words,
         fmt="",

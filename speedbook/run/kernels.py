@@ -25,8 +25,12 @@ import numpy as np
 
 from speedbook.paths import write_if_changed
 
-#: Variables that change how Python, matplotlib, IPython and Jupyter behave begin like this.
-SETTINGS = ("PYTHON", "MPL", "MATPLOTLIB", "IPYTHON", "IPYKERNEL", "JUPYTER", "JPY_")
+#: Variables that change how Python, matplotlib, IPython, Jupyter and our figures and tables behave
+#: begin like this.
+SETTINGS = (
+    *("PYTHON", "MPL", "MATPLOTLIB", "IPYTHON", "IPYKERNEL", "JUPYTER", "JPY_"),
+    *("SPEEDBOOK_", "SPEEDLIB_PROGRESS_"),
+)
 #: Others: the width and the colours of a terminal, and switches of numpy, scipy and pandas.
 SWITCHES = tuple(
     "COLUMNS LINES FORCE_COLOR NO_COLOR SCIPY_ARRAY_API PANDAS_ NUMPY_ NPY_ OPENBLAS_CORETYPE "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
 import matplotlib
@@ -13,6 +15,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 from paper.plots import darker, plot_calibration, plot_shares, strategy_style
 from speedbook import figures
+from speedbook.plotted import plotted_csv
 
 matplotlib.use("Agg")
 
@@ -67,12 +70,26 @@ def test_a_share_may_miss_one_by_a_rounding_error() -> None:
     assert words(drawn(table).texts)[6] == "100"
 
 
-def test_the_shade_is_the_root_of_the_share() -> None:
+def test_the_shade_is_the_root_of_the_share_and_the_number_the_share() -> None:
     ax = drawn(TABLE)
     (found,) = figures.plotted_data(ax.figure).values()
-    np.testing.assert_allclose(found**2, TABLE, atol=1e-15)
+    np.testing.assert_array_equal(found, TABLE)
     (cells,) = ax.collections
     assert cells.get_clim() == (0, 1)
+    cells.update_scalarmappable()
+    np.testing.assert_array_equal(
+        cells.get_facecolor(), cells.get_cmap()(np.sqrt(TABLE.to_numpy().ravel()))
+    )
+
+
+def test_the_file_of_plain_numbers_says_what_the_cells_say() -> None:
+    ax = drawn(TABLE)
+    rows = list(csv.DictReader(io.StringIO(plotted_csv(ax.figure))))
+    shares = {(r["x"], r["y"]): float(r["value"]) for r in rows if r["kind"] == "cell"}
+    words = {(r["x"], r["y"]): r["label"] for r in rows if r["kind"] == "text"}
+    assert len(shares) == TABLE.size
+    for place, share in shares.items():
+        assert words[place] == (f"{100 * share:.0f}" if share >= 0.005 else "·")
 
 
 def test_rows_and_columns_are_named_and_strategies_keep_their_colours() -> None:

@@ -224,7 +224,10 @@ def test_fonts_and_settings_are_kept_in_the_book_or_else_for_the_process(tmp_pat
 
 def test_what_says_where_python_and_its_libraries_are_stays(tmp_path, monkeypatch):
     given = {"LD_LIBRARY_PATH": "/a", "PYTHONPYCACHEPREFIX": "/b", "PYTHONHOME": "/c"}
-    dropped = ("PYTHONSTARTUP", "MPLBACKEND", "JUPYTER_CONFIG_PATH")
+    dropped = (
+        *("PYTHONSTARTUP", "MPLBACKEND", "JUPYTER_CONFIG_PATH", "COLUMNS", "OPENBLAS_L2_SIZE"),
+        *("SPEEDBOOK_FIGURES_FORMATS", "SPEEDBOOK_KEEP_NUMBERS", "SPEEDLIB_PROGRESS_FILE"),
+    )
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     for name in dropped:
@@ -233,6 +236,20 @@ def test_what_says_where_python_and_its_libraries_are_stays(tmp_path, monkeypatc
     kernels.put_into(variables, kernel_environment(tmp_path, tmp_path / "figures"))
     assert {name: variables.get(name) for name in given} == given
     assert not variables.keys() & set(dropped)
+
+
+def test_no_package_of_the_user_goes_before_those_of_the_lock(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path / "user"))
+    settings = kernels.own_settings(tmp_path)
+    assert (settings["PYTHONNOUSERSITE"], settings["PYTHONUSERBASE"]) == ("1", "")
+
+
+def test_where_there_is_no_home_one_can_be_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    home = Path(kernels.own_settings(tmp_path)["HOME"])
+    assert home.is_dir() and home.is_relative_to(tmp_path)
+    monkeypatch.undo()
+    assert "HOME" not in kernels.own_settings(tmp_path)
 
 
 def test_no_setting_of_the_user_runs_a_notebook_again(tiny_book, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import speedbook.run.lock
 from speedbook.commands.app import app
 from speedbook.run.lock import LOCK, Busy, only_one
 
@@ -73,6 +74,27 @@ def test_a_folder_removed_meanwhile_is_no_hindrance(tmp_path):
         with only_one(tmp_path, "two", print), pytest.raises(Busy, match="two, process"):
             with only_one(tmp_path, "three", print):
                 pass
+
+
+@pytest.mark.parametrize("made_again", [True, False])
+def test_a_lock_on_a_file_that_was_removed_in_between_does_not_count(
+    tmp_path, monkeypatch, made_again
+):
+    """As where `make clean` ends between the opening of the file and its lock."""
+    calls, lock = [], speedbook.run.lock._lock
+
+    def slow(file):
+        if not calls:
+            (tmp_path / LOCK).unlink()
+            if made_again:
+                (tmp_path / LOCK).touch()
+        calls.append(file)
+        lock(file)
+
+    monkeypatch.setattr("speedbook.run.lock._lock", slow)
+    with only_one(tmp_path, "one", print):
+        with pytest.raises(Busy, match="one, process"), only_one(tmp_path, "two", print):
+            pass
 
 
 def test_a_file_system_without_locks_is_named(tmp_path, monkeypatch):

@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paper.plots import plot_mse
+from speedbook import frames
+from speedbook.figures import in_figure
 from speedbook.frames import numbers_csv, plain_csv
 from speedbook.plotted import plotted_csv
 from speedbook.run.results import read_results
@@ -69,6 +71,11 @@ def columns(**texts):
         (["12 %", "3"], {"a": ["12 %", "3"]}),
         (["x ± y", "1 ± 2"], {"a": ["x ± y", "1 ± 2"]}),
         ([".", "e5"], {"a": [".", "e5"]}),
+        # A list, a pair and a place are no interval.
+        (["3, 7", "10, 20"], {"a": ["3, 7", "10, 20"]}),
+        ([(3, 7)], {"a": ["(3, 7)"]}),
+        ([[3, 7]], {"a": ["[3, 7]"]}),
+        (["(0.5, 0.3)"], {"a": ["(0.5, 0.3)"]}),
         ([True, False], {"a": ["True", "False"]}),
         (["–", ""], {"a": ["–", ""]}),
     ],
@@ -122,6 +129,14 @@ def test_a_table_that_came_without_its_numbers_gives_those_that_it_shows(
     assert set(results.tables) == {"table-01.csv"}
     assert tables["table-01.csv"] == ",ratio,n\n0,1.5 ± 0.1,1\n1,2 ± 0.2,2\n"
     assert tables["table-01-numbers.csv"] == ",ratio,ratio ±,n\n0,1.5,0.1,1\n1,2,0.2,2\n"
+
+
+def test_a_display_carries_the_numbers_of_a_table_that_is_not_too_large(monkeypatch):
+    frame = pd.DataFrame({"a": [1 / 3, 2.0]})
+    monkeypatch.setattr(frames, "MOST_CELLS", 2)
+    assert frames._with_numbers(frame) == ({}, {"speedbook": {"table": numbers_csv(frame)}})
+    monkeypatch.setattr(frames, "MOST_CELLS", 1)
+    assert frames._with_numbers(frame) == ({}, {})
 
 
 # Figures
@@ -209,3 +224,128 @@ def test_a_point_that_is_masked_is_empty():
     fig, ax = plt.subplots()
     ax.plot([0, 1], np.ma.masked_array([5.0, -9999.0], [False, True]))
     assert [row["y"] for row in rows(plotted_csv(fig))] == ["5.0", ""]
+
+
+def triangle(ax):
+    ax.tripcolor([0, 3, 0], [0, 0, 3], [5.0])
+
+
+def patch(ax):
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    ax.add_collection(PatchCollection([Rectangle((1, 2), 3, 4)]))
+
+
+@pytest.mark.parametrize(
+    ("draw", "kind", "wanted"),
+    [
+        (lambda ax: ax.inset_axes([0, 0, 1, 1]).plot([1, 2], [3, 4]), "line", "1 3; 2 4"),
+        (lambda ax: ax.pcolor([[1.0, 2.0]]), "cell", "0.5 0.5 1; 1.5 0.5 2"),
+        (triangle, "cell", "1 1 5"),
+        (lambda ax: ax.quiver([1], [2], [0.5], [3]), "arrow", "1 2 1.5 5"),
+        (lambda ax: ax.barbs([1], [2], [3], [4]), "points", "1 2"),
+        (patch, "shape", "1 2; 4 2; 4 6; 1 6; 1 2"),
+        (lambda ax: ax.axline((1, 2), slope=3), "line", "1 2; 2 5"),
+        (lambda ax: ax.axline((1, 2), (4, 4)), "line", "1 2; 4 4"),
+        (
+            lambda ax: ax.annotate("a", (3, 4), (9, 9), textcoords="offset points"),
+            "text",
+            "3 4",
+        ),
+        (lambda ax: ax.annotate("a", (0.5, 0.5), xycoords="axes fraction"), "", ""),
+        (lambda ax: ax.plot([1, 2], [3, 4], visible=False), "", ""),
+        (lambda ax: ax.text(1, 2, "a", visible=False), "", ""),
+    ],
+)
+def test_rarer_kinds_of_drawing_lose_no_number_either(draw, kind, wanted):
+    fig, ax = plt.subplots()
+    draw(ax)
+    found = rows(plotted_csv(fig))
+    columns = ("x", "y", "x end", "y end", "value")
+    numbers = [[float(row[column]) for column in columns if row[column]] for row in found]
+    assert numbers == [[float(text) for text in row.split()] for row in wanted.split(";") if row]
+    assert {row["kind"] for row in found} <= {kind}
+
+
+def test_cells_of_hexagons_stand_where_they_are_drawn():
+    fig, ax = plt.subplots()
+    ax.hexbin([1, 1, 5, 9], [1, 1, 5, 9], gridsize=3)
+    found = [row for row in rows(plotted_csv(fig)) if row["value"] != "0.0"]
+    counts = {(round(float(r["x"])), round(float(r["y"]))): float(r["value"]) for r in found}
+    assert counts[1, 1] == 2
+    assert counts[9, 9] == 1
+    assert sum(counts.values()) == 4
+
+
+@pytest.mark.parametrize(
+    ("origin", "extent", "wanted"),
+    [
+        ("upper", None, {"1.0": "0 0", "2.0": "1 0", "3.0": "0 1", "4.0": "1 1"}),
+        ("lower", None, {"1.0": "0 0", "2.0": "1 0", "3.0": "0 1", "4.0": "1 1"}),
+        ("upper", (0, 4, 0, 2), {"1.0": "1 1.5", "2.0": "3 1.5", "3.0": "1 0.5", "4.0": "3 0.5"}),
+        ("lower", (0, 4, 0, 2), {"1.0": "1 0.5", "2.0": "3 0.5", "3.0": "1 1.5", "4.0": "3 1.5"}),
+    ],
+)
+def test_a_cell_of_an_image_is_where_it_is_drawn(origin, extent, wanted):
+    fig, ax = plt.subplots()
+    ax.imshow([[1.0, 2.0], [3.0, 4.0]], origin=origin, extent=extent)
+    found = {r["value"]: f"{float(r['x']):g} {float(r['y']):g}" for r in rows(plotted_csv(fig))}
+    assert found == wanted
+
+
+def test_an_error_bar_without_a_number_keeps_its_place_and_caps_are_no_points():
+    fig, ax = plt.subplots()
+    ax.errorbar([1, 2, 3], [1, 2, 3], yerr=[0.5, np.nan, 0.5], capsize=3)
+    found = rows(plotted_csv(fig))
+    bars = [row for row in found if row["kind"] == "error bar or piece"]
+    assert len(found) == len(bars) + 3
+    assert [(row["point"], row["x"], row["y end"]) for row in bars] == [
+        ("0", "1.0", "1.5"),
+        ("1", "2.0", ""),
+        ("2", "3.0", "3.5"),
+    ]
+
+
+def test_names_are_told_as_they_are_written_and_not_as_they_are_drawn():
+    names = ["US$", "_a_", r"b\c"]
+    drawn = [in_figure(name) for name in names]
+    fig, ax = plt.subplots()
+    ax.set(title=drawn[0], xlabel=drawn[1], ylabel=drawn[0])
+    for place, name in enumerate(drawn):
+        ax.plot(place, 0, label=name)
+        ax.text(place, 0, name)
+    ax.set_xticks(range(3), drawn)
+    found = rows(plotted_csv(fig))
+    assert [row["label"] for row in found] == names * 2
+    assert [row["x name"] for row in found][:3] == names
+    assert {(row["title"], row["x label"], row["y label"]) for row in found} == {
+        ("US$", "_a_", "US$")
+    }
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1, 1e12])
+def test_names_along_an_axis_hold_in_any_unit(unit):
+    fig, ax = plt.subplots()
+    places = unit * np.array([1.0, 2.0, 3.0])
+    ax.bar(places, [1, 2, 3], width=0.1 * unit)
+    ax.plot(1.5 * unit, 0)
+    ax.set_xticks(places, ["a", "b", "c"])
+    assert [row["x name"] for row in rows(plotted_csv(fig))] == ["", "a", "b", "c"]
+
+
+def test_a_number_on_a_logarithmic_axis_is_no_name():
+    fig, ax = plt.subplots()
+    ax.loglog([10, 100], [1, 2])
+    ax.set_xticks([10, 100])
+    assert {row["x name"] for row in rows(plotted_csv(fig))} == {""}
+
+
+def test_places_of_the_picture_of_a_space_are_no_numbers():
+    fig = plt.figure()
+    fig.add_subplot(projection="3d").plot([1, 2], [3, 4], [5, 6])
+    found = rows(plotted_csv(fig, {"z": [5, 2**60 + 1]}))
+    assert [(row["kind"], row["value"]) for row in found] == [
+        ("data", "5"),
+        ("data", str(2**60 + 1)),
+    ]

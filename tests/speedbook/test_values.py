@@ -255,6 +255,12 @@ def test_a_name_that_stands_twice_in_the_full_setting_is_refused(tiny_book):
     assert full_values(tiny_book.root, FIG) == {"n": "1"}
 
 
+def test_the_same_name_for_two_notebooks_is_not_given_twice(tiny_book):
+    entries = {FIG: {"n": 1}, "notebooks/claims/prop-1.ipynb": {"n": 2}}
+    tiny_book.write("notebooks/full.yml", json.dumps(entries, indent="\t"))
+    assert full_values(tiny_book.root, FIG) == {"n": "1"}
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "shift_jis"])
 def test_text_that_is_not_utf_8_is_refused_with_the_cure(tmp_path, encoding):
     path = tmp_path / "p.yml"
