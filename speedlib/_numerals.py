@@ -9,7 +9,15 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["DECIMALS", "as_decimal", "as_millions", "as_thousands", "is_number", "with_point"]
+__all__ = [
+    "DECIMALS",
+    "as_decimal",
+    "as_millions",
+    "as_thousands",
+    "is_number",
+    "with_point",
+    "without_thousands",
+]
 
 DECIMALS = {"point": ".", "comma": ","}
 
@@ -52,3 +60,22 @@ def as_thousands(entry: str, mark: str) -> bool:
 def as_millions(entry: str, mark: str) -> bool:
     """Return whether the mark stands in an entry twice or more, as it does after thousands only."""
     return mark in entry and MILLIONS.fullmatch(entry) is not None
+
+
+def without_thousands(entry: str, mark: str) -> str | None:
+    """Return an entry without its marks of thousands, where nothing but they makes it no number.
+
+    None where it may be a number by the other mark, 1.250 beside a decimal comma.
+
+    Examples
+    --------
+    >>> without_thousands("2.262,37", ","), without_thousands("2 262.37", ".")
+    ('2262,37', '2262.37')
+    >>> without_thousands("2.2,37", ",") is None
+    True
+    """
+    other = "," if mark == "." else "."
+    if as_thousands(entry, other):
+        return None
+    bare = re.sub(rf"(?<=\d)[{other}\s'\u2019](?=\d{{3}}(\D|$))", "", entry)
+    return bare if bare != entry and is_number(with_point(bare, mark)) else None

@@ -25,6 +25,7 @@ from speedlib._numerals import (
     as_thousands,
     is_number,
     with_point,
+    without_thousands,
 )
 from speedlib._table_text import LINE_END, SEPARATORS, name_of, read_text, separator_of, tidy_quotes
 from speedlib.checks import LARGEST, SMALLEST, Floats, check_choice
@@ -195,8 +196,10 @@ class Sheet:
                 continue
             if not math.isfinite(number) or (number and not SMALLEST <= abs(number) <= LARGEST):
                 kind = name_of(DECIMALS, point)
-                cure = PLAIN if entry else "write a number"
-                wrong = f", which is no number with a decimal {kind}; {cure}{hint}"
+                cure = PLAIN + hint if entry else f"write a number{hint}"
+                if bare := without_thousands(entry, point):
+                    cure = f"write {bare}, without marks of thousands"
+                wrong = f", which is no number with a decimal {kind}; {cure}"
                 if math.isfinite(number):
                     sizes = f"between {SMALLEST:g} and {LARGEST:g} in size"
                     wrong = f"; numbers must lie {sizes}: choose another unit"
@@ -356,8 +359,8 @@ def _refuse_row_names(
 
 def _nameless(path: Path, place: int, line: int) -> ValueError:
     return ValueError(
-        f"{path}, line {line}: column {place + 1} has entries but no name; name it in the first "
-        f"line, or delete it; {INDEX}"
+        f"{path}, line {line}: column {place + 1} has entries but no name; delete it, or name it "
+        f"in the first line, and leave it out of the features if it only counts the rows; {INDEX}"
     )
 
 

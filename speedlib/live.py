@@ -202,7 +202,8 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
             action = int(np.argmax(seen.counts - asked))
             raise ValueError(
                 f"log: phase {phase} asks for {asked[action]} rounds of {names[action]!r} and the "
-                f"log holds {seen.counts[action]}; are table, budget, choices and seed as before?"
+                f"log holds {seen.counts[action]}; take out the surplus rows, or give them their "
+                "phase, unless table, budget, choices or seed are no longer those of the start"
             )
         if np.any(seen.counts < asked):
             if len(log) > phase:

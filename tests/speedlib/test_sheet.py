@@ -348,7 +348,7 @@ def test_a_filled_column_without_a_name_is_refused(said, kind: str, last: bool) 
     place = len(KINDS[kind][0]) if last else 1
     rows = changed(kind, lambda row, k: [*row[:place], str(k) if k > 1 else "", *row[place:]])
     message = said(kind, text(rows))
-    assert f"column {place + 1} has entries but no name; name it" in message
+    assert f"column {place + 1} has entries but no name; delete it, or name it" in message
     assert message.startswith(", line")
 
 
