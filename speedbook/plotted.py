@@ -243,11 +243,10 @@ def _collection(ax: Axes, drawn: Any) -> Iterator[tuple[str, Row]]:
     values = drawn.get_array()
     values = None if values is None else np.ma.ravel(values)
     if isinstance(drawn, Quiver):
-        for (x, y), u, v in zip(places, drawn.U, drawn.V, strict=True):
-            yield (
-                "arrow",
-                _in_data(ax, drawn, {"x": x, "y": y, "x end": x + u, "y end": y + v}, POINTS),
-            )
+        numbers: Iterable[Any] = np.column_stack([places, np.ravel(drawn.U), np.ravel(drawn.V)])
+        for x, y, u, v in numbers:
+            row = {"x": x, "y": y, "x end": x + u, "y end": y + v}
+            yield "arrow", _in_data(ax, drawn, row, POINTS)
     elif np.any(places):
         for i, (x, y) in enumerate(places):
             yield POINTS, {"x": x, "y": y, "value": "" if values is None else values[i]}

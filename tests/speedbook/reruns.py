@@ -24,6 +24,10 @@ def folders(root: Path, notebook: str = "fig") -> list[Path]:
 
 
 def files_of(root: Path) -> dict[Path, bytes]:
-    """Return all files but those of runs."""
+    """Return all files but those of runs, and the settings and caches of kernels."""
     files = [path for path in root.rglob("*") if path.is_file()]
-    return {path: path.read_bytes() for path in files if "runs" not in path.parts}
+    return {
+        path: path.read_bytes()
+        for path in files
+        if "runs" not in path.parts and not path.is_relative_to(root / "_build" / "kernels")
+    }
