@@ -210,6 +210,7 @@ def test_a_repetition_in_another_environment_says_so(there, no_kernels):
     old["environment"]["machine"]["cores"] = 999
     old["environment"]["data"]["data/gone.csv"] = "abc"
     old["environment"]["commit"] = "f" * 40
+    old["environment"]["changed"] = False
     old["environment"]["sources"] = "other"
     old["code"] = "other"
     old["results"]["figures"]["line"] = "other"
