@@ -46,6 +46,7 @@ def test_limit_of_one_action_is_the_chi_squared_law():
     assert quantile == pytest.approx(math.sqrt(18) * norm.ppf(0.95), rel=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["gaussian", "uniform", "laplace"])
 def test_limit_covariance_is_that_of_drawn_errors(noise):
     rng = np.random.default_rng(5)

@@ -287,6 +287,7 @@ DRAWS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DRAWS)
 def test_every_number_that_is_drawn_is_read(kind: str) -> None:
     digests = []
@@ -322,6 +323,7 @@ def picture_in_a_box(ax: Any) -> None:
     ax.add_artist(AnnotationBbox(OffsetImage(np.eye(2)), (0.5, 0.5)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("projection", "draw", "name"),
     [

@@ -138,6 +138,7 @@ def test_what_is_not_known_of_a_checkout_is_said(commit, changed, text):
     assert commit_text(commit, changed) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "metadata", [None, "", "Name: half\n", "Version: 1\n"], ids=["none", "empty", "name", "version"]
 )

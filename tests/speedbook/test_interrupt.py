@@ -324,6 +324,7 @@ if __name__ == "__main__":
 # In this process, at a moment that is chosen.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "moment", "told"),
     [

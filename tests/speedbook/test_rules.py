@@ -60,6 +60,7 @@ def test_rules_agree_with_each_other(value, tolerance, one, other):
     assert (equal is Outcome.FAILS) == (Outcome.FAILS in (most, least))
 
 
+@pytest.mark.slow
 @given(numbers, st.floats(0, 1e3), numbers, numbers)
 def test_excess_is_what_the_tolerance_lacks(value, tolerance, one, other):
     low, high = sorted((one, other))

@@ -50,6 +50,7 @@ def test_an_undetermined_variance_differs_between_matrices_that_agree_on_what_is
         assert found.rank == (np.linalg.matrix_rank(seen) if seen.size else 0)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 def test_neither_units_nor_coordinates_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)

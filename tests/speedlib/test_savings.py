@@ -142,6 +142,7 @@ def test_kept_rewards_count_in_the_error() -> None:
     assert np.all(found.low < found.rounds) and np.all(found.rounds < found.high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [False, True])
 def test_the_error_given_the_pulls_is_the_mean_squared_error(keep: bool) -> None:
     """Against draws, where the weights rest on the same rewards, too: to within a tenth."""
