@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -125,7 +126,7 @@ def test_two_builds_in_one_folder_and_one_after_the_first_was_killed(book, tiny_
         assert f"process {first.pid} on" in build(code=4)
         assert (book.root / "_build" / "running").is_dir()
         cleaning = subprocess.run(
-            ["make", "-f", ROOT / "Makefile", "clean", f"PY={sys.executable}"],
+            ["make", "-f", ROOT / "Makefile", "clean", f"PY={shlex.quote(sys.executable)}"],
             cwd=book.root,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -148,6 +149,6 @@ def test_two_builds_in_one_folder_and_one_after_the_first_was_killed(book, tiny_
     assert "taken over" in again and f"process {first.pid} on" in again
     assert "taken over" not in build()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    clean = ["make", "-f", str(ROOT / "Makefile"), "clean", f"PY={sys.executable}"]
+    clean = ["make", "-f", str(ROOT / "Makefile"), "clean", f"PY={shlex.quote(sys.executable)}"]
     subprocess.run(clean, cwd=book.root, env=environment, check=True)
     assert not (book.root / "_build").exists()
