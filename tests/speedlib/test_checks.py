@@ -332,7 +332,7 @@ def test_what_is_missing_in_a_table_is_named_by_its_place(dtype: str) -> None:
         checks.check_features(table)
 
 
-@pytest.mark.parametrize("dtype", ["category", "datetime64[s]", "str"])
+@pytest.mark.parametrize("dtype", ["category", "datetime64[s]", "string"])
 def test_columns_that_hold_no_numbers_are_named_with_their_dtype(dtype: str) -> None:
     table = pd.DataFrame({"a": [1, 2], "b": pd.Series([1, 2]).astype(dtype)})
     with pytest.raises(TypeError, match=says("features: ", "column 'b' has dtype", dtype[:3])):
