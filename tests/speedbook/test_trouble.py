@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -176,19 +177,24 @@ def test_a_ledger_that_is_none_is_named_before_anything_runs(book, content, comm
 # Whoever reads goes away, or the disk that output goes to is full.
 
 
+def written_to(sink: Any, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command whose output goes somewhere."""
+    return subprocess.run(
+        [sys.executable, *SPEEDBOOK, *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=sink,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_written_is_one_line(tiny_book):
     with open("/dev/full", "w") as sink:
-        done = subprocess.run(
-            [sys.executable, *SPEEDBOOK, "data", "list"],
-            cwd=tiny_book.root,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=sink,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        done = written_to(sink, tiny_book.root, "data", "list")
     assert done.returncode == 3
     assert done.stderr.splitlines() == ["speedbook: standard output: No space left on device"]
 
@@ -197,15 +203,7 @@ def test_output_that_cannot_be_written_is_one_line(tiny_book):
 def test_a_reader_who_has_enough_stops_no_work(tiny_book):
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(
-        [sys.executable, *SPEEDBOOK, "rerun", "fig"],
-        cwd=tiny_book.root,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=write,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    done = written_to(write, tiny_book.root, "rerun", "fig")
     os.close(write)
     assert (done.returncode, done.stderr) == (0, "")
     (folder,) = folders(tiny_book.root)
