@@ -182,7 +182,7 @@ def _inches(name: str) -> float:
 def missing_letters(fig: Figure) -> str:
     """Return the letters of a figure that its font lacks, each once: boxes stand for them."""
     texts = (text.get_text() for text in fig.findobj(Text) if text.get_visible())
-    letters = {letter for text in texts if not text.isascii() for letter in text}
+    letters = {letter for text in texts if not text.isascii() for letter in text} - {"\n"}
     return "".join(sorted(letters - _letters())) if letters else ""
 
 

@@ -130,6 +130,14 @@ def test_a_long_name_keeps_both_ends_and_room_for_the_axes(letter: str) -> None:
     assert short.endswith(ends) and "…" in short and len(short) >= 20
 
 
+def test_the_end_of_a_line_is_no_letter() -> None:
+    fig, ax = plt.subplots()
+    ax.set_title("0°\n0.05")
+    assert figures.missing_letters(fig) == ""
+    ax.set_title("0°\n中")
+    assert figures.missing_letters(fig) == "中"
+
+
 @pytest.mark.slow
 def test_letters_that_the_font_lacks_are_said_once(capsys: Any) -> None:
     figures.use_style()
