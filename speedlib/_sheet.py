@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from speedlib._arrays import shown
 from speedlib._numerals import (
     DECIMALS,
     as_decimal,
@@ -231,7 +232,7 @@ def read_sheet(path: AnyPath, separator: str = "auto") -> Sheet:
     """
     check_choice("separator", separator, ("auto", *SEPARATORS))
     if not isinstance(path, (str, os.PathLike)):
-        raise ValueError(f"path: must be the path of a CSV file; got {path!r}")
+        raise ValueError(f"path: must be the path of a CSV file; got {shown(path)}")
     path = Path(path)
     text = read_text(path)
     mark, begin = separator_of(path, text, separator)

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from speedlib._arrays import shown
 from speedlib._extras import needed_by
 from speedlib._interval_words import with_ends, with_half_width
+from speedlib._shares import by_variance, shares
 from speedlib.bandit import LinearBandit
-from speedlib.checks import Counts, Floats, check_count
-from speedlib.environments import Environment
-from speedlib.rewards import Rewards
+from speedlib.checks import Counts, Floats, check_budgets, check_count, check_rng, check_share
+from speedlib.environments import Environment, check_environment
 from speedlib.simulation import mse_curve
-from speedlib.trials import Strategy, Trial, commit
+from speedlib.trials import Strategy, check_strategies
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,6 +86,7 @@ class Comparison:
         for their logarithms. Some runs are many times worse than others, and an interval around an
         arithmetic mean would go below zero.
         """
+        level = check_share("level", level)
         logs = np.log(self.mse / self.oracle_loss[:, None, :])
         middle, half = logs.mean(axis=0), _quantile(len(logs), level) * _standard_error(logs)
         return np.exp(middle), np.exp(middle - half), np.exp(middle + half)
@@ -112,7 +114,7 @@ class Comparison:
         ----------
         strategy : str
         baselines : sequence of str
-            Of these the one with the lowest of `multiples` is the best.
+            Of these, at least one, the one with the lowest of `multiples` is the best.
         budget : int
             Place in `rounds`; by default the largest.
         level : float
@@ -123,9 +125,21 @@ class Comparison:
         Ratio
             The geometric mean over runs of the ratio of mean squared errors, with a t-interval for
             its logarithm.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a name is none of `strategies`, or another argument breaks its rule.
         """
+        level = check_share("level", level)
+        self._place("strategy", strategy)
+        budget = check_count("budget", budget, -len(self.rounds), len(self.rounds) - 1)
+        if isinstance(baselines, str) or not isinstance(baselines, Sequence) or not baselines:
+            raise ValueError(
+                f"baselines: must be a list of at least one name; got {shown(baselines)}"
+            )
         means, _, _ = self.multiples()
-        best = min(baselines, key=lambda name: means[self.strategies.index(name), budget])
+        best = min(baselines, key=lambda name: means[self._place("baselines", name), budget])
         return _geometric(self._ratios(strategy, best)[:, budget], level, best)
 
     def fall(self, strategy: str, baseline: str, level: float = 0.95) -> Ratio:
@@ -142,9 +156,23 @@ class Comparison:
         Ratio
             The ratio of mean squared errors at the last of `rounds` over that at the first, made as
             `against` makes its own. Below 1 the strategy's error falls faster than the baseline's.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a name is none of `strategies`, or `level` no share.
         """
+        level = check_share("level", level)
+        self._place("strategy", strategy)
+        self._place("baseline", baseline)
         ratios = self._ratios(strategy, baseline)
         return _geometric(ratios[:, -1] / ratios[:, 0], level, baseline)
+
+    def _place(self, argument: str, name: str) -> int:
+        if not isinstance(name, str) or name not in self.strategies:
+            names = ", ".join(map(repr, self.strategies))
+            raise ValueError(f"{argument}: must be one of {names}; got {shown(name)}")
+        return self.strategies.index(name)
 
     def _ratios(self, strategy: str, baseline: str) -> Floats:
         """Return one strategy's errors over another's, shape (R, N)."""
@@ -165,21 +193,40 @@ def compare(
     Parameters
     ----------
     draw : callable
-        Draws the environment of one run.
+        Takes a `numpy.random.Generator` and returns the `Environment` of one run.
     strategies : sequence of Strategy
+        With distinct names.
     rounds : sequence of int
-        Budgets n.
+        Budgets n, at least 1.
     replications : int
-        Replications of every point in each run.
+        Replications of every point in each run, at least 2.
     runs : int
         Number of environments, at least 2.
     seed : int
-        Seed of all of it.
+        Seed of all of it, at least 0.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument breaks its rule, or `draw` returns something else.
     """
+    if not callable(draw):
+        raise TypeError(
+            "draw: must be a function of a Generator that returns an Environment; "
+            f"got {shown(draw)}"
+        )
+    strategies = check_strategies(strategies)
+    rounds = check_budgets(rounds, 1).ravel().tolist()
+    replications = check_count("replications", replications, 2)
+    root = np.random.SeedSequence(check_count("seed", seed, 0))
     curves = []
-    for stream in np.random.SeedSequence(seed).spawn(check_count("runs", runs, 2)):
+    for stream in root.spawn(check_count("runs", runs, 2)):
         choice, simulation = stream.spawn(2)
-        environment = draw(np.random.default_rng(choice))
+        environment = check_environment(draw(np.random.default_rng(choice)), "draw")
         curves.append(
             mse_curve(
                 environment.bandit,
@@ -228,13 +275,27 @@ def compare_with_best(
     again : Comparison
     best : str
         The baseline that was chosen.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument breaks its rule, or the strategies do not hold those that are named.
     """
+    if not isinstance(found, Comparison):
+        raise TypeError(f"found: must be a Comparison, as of `compare`; got {shown(found)}")
+    strategies = check_strategies(strategies)
+    found._place("name", name)
     best = found.against(name, baselines).reference
     chosen = [each for each in strategies if each.name in (name, best)]
+    missing = {name, best} - {each.name for each in chosen}
+    if missing:
+        raise ValueError(f"strategies: must hold {' and '.join(map(repr, sorted(missing)))}, too")
     return compare(draw, chosen, [int(found.rounds[-1])], replications, runs, seed), best
 
 
-def sample_actions(environment: Environment, size: int, rng: np.random.Generator) -> Environment:
+def sample_actions(
+    environment: Environment, size: int, rng: np.random.Generator | np.random.SeedSequence | int
+) -> Environment:
     """Return an environment of some of the actions, drawn at random without replacement.
 
     Every replication of a strategy looks at every action; where there are a million of them, a
@@ -245,7 +306,7 @@ def sample_actions(environment: Environment, size: int, rng: np.random.Generator
     environment : Environment
     size : int
         How many actions are drawn. One that has no more than these is returned as it is.
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator, SeedSequence or int
         Source of the choice.
 
     Returns
@@ -255,11 +316,13 @@ def sample_actions(environment: Environment, size: int, rng: np.random.Generator
 
     Raises
     ------
-    ValueError
-        If the policy takes none of the actions drawn.
+    TypeError, ValueError
+        If an argument breaks its rule, or the policy takes none of the actions drawn.
     """
+    check_environment(environment)
     bandit, policy = environment.bandit, environment.policy
-    if bandit.n_actions <= check_count("size", size, 1):
+    rng, size = check_rng(rng), check_count("size", size, 1)
+    if bandit.n_actions <= size:
         return environment
     drawn = np.sort(rng.choice(bandit.n_actions, size, replace=False))
     total = float(policy[drawn].sum())
@@ -273,85 +336,6 @@ def sample_actions(environment: Environment, size: int, rng: np.random.Generator
         noise=bandit.noise,
     )
     return Environment(environment.name, some, policy[drawn] / total)
-
-
-def shares(
-    environment: Environment,
-    strategies: Sequence[Strategy],
-    rounds: int,
-    replications: int,
-    seed: int,
-) -> dict[str, Floats]:
-    """Return which share of the rounds each strategy spends on each action, on average.
-
-    Parameters
-    ----------
-    environment : Environment
-    strategies : sequence of Strategy
-    rounds : int
-        Budget n.
-    replications : int
-        Independent trials to average over.
-    seed : int
-        Seed of all of it.
-
-    Returns
-    -------
-    dict
-        For each strategy an array of shape (A,), which sums to 1 if all rounds are used.
-    """
-    found = {}
-    streams = np.random.SeedSequence(seed).spawn(len(strategies))
-    for strategy, stream in zip(strategies, streams, strict=True):
-        rng = np.random.default_rng(stream)
-        trial = strategy.begin(
-            environment.bandit.features,
-            environment.policy,
-            rounds,
-            rng=rng,
-            variances=environment.bandit.variances if strategy.knows_variances else None,
-            replications=replications,
-        )
-        total = _pulls(trial, environment.bandit, rng)
-        found[strategy.name] = total / (rounds * replications)
-    return found
-
-
-def _pulls(trial: Trial, bandit: LinearBandit, rng: np.random.Generator) -> Counts:
-    """Return the pulls of each action, over all phases and replications."""
-    asked: list[Counts] = []
-
-    def pull(counts: Counts) -> Rewards:
-        asked.append(counts)
-        return bandit.pull(counts, rng)
-
-    asked.append(commit(trial, pull).counts)
-    return np.asarray(np.sum(asked, axis=(0, 1)))
-
-
-def by_variance(found: dict[str, Floats], variances: Floats, groups: int = 10) -> pd.DataFrame:
-    """Add up shares over groups of actions, from the quietest to the noisiest.
-
-    Parameters
-    ----------
-    found : dict
-        From `shares`.
-    variances : ndarray, shape (A,)
-        Variances of the actions.
-    groups : int
-        Number of groups of equal size, up to one action.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each strategy, a column for each group, numbered from 1.
-    """
-    with needed_by("by_variance", "tables"):
-        import pandas as pd
-
-    parts = np.array_split(np.argsort(variances, kind="stable"), groups)
-    rows = {name: [float(share[part].sum()) for part in parts] for name, share in found.items()}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=range(1, groups + 1))
 
 
 def _standard_error(values: Floats) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._arrays import shown
 from speedlib._labels import check_order
 from speedlib._tolerances import PROBABILITY_TOLERANCE
 from speedlib.bandit import LinearBandit, check_bandit
@@ -66,6 +67,13 @@ class Environment:
     def value(self) -> float:
         """Value of the target policy."""
         return self.bandit.value(self.policy)
+
+
+def check_environment(environment: object, name: str = "environment") -> Environment:
+    """Return an environment, or say what it is instead."""
+    if not isinstance(environment, Environment):
+        raise TypeError(f"{name}: expected an Environment; got {shown(environment)}")
+    return environment
 
 
 def unit_ball(

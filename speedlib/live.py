@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from speedlib._arrays import shown
 from speedlib._numerals import DECIMALS
 from speedlib._sheet import AnyPath, Sheet, did_you_mean, no_such_file, read_sheet
 from speedlib.checks import Counts, Floats, check_choice, check_policy
 from speedlib.estimators import ValueEstimate
-from speedlib.rewards import Rewards
+from speedlib.rewards import Rewards, check_rewards
 from speedlib.trials import Trial
 
 __all__ = ["Actions", "Progress", "advance", "read_actions", "read_log"]
@@ -130,6 +131,8 @@ def read_log(
         unknown, a phase is no positive whole number, or a reward no number; the text names the
         file, the line and the column.
     """
+    if not isinstance(actions, Actions):
+        raise TypeError(f"actions: must be what read_actions returns; got {shown(actions)}")
     check_choice("decimal", decimal, ("auto", *DECIMALS))
     try:
         sheet = read_sheet(path, separator)
@@ -179,11 +182,11 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
     Parameters
     ----------
     trial : Trial
-        As `speedlib.Strategy.begin` returns it.
+        A single one, as `speedlib.Strategy.begin` returns it.
     log : sequence of Rewards
-        The rewards of each phase.
+        The rewards of each phase, as `read_log` returns them.
     names : sequence of str
-        Names of the actions.
+        Names of the A actions.
 
     Returns
     -------
@@ -192,9 +195,25 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
 
     Raises
     ------
-    ValueError
-        If the log holds pulls that were not asked for.
+    TypeError, ValueError
+        If an argument breaks its rule, or the log holds pulls that were not asked for.
     """
+    if not isinstance(trial, Trial):
+        raise TypeError(f"trial: pass what strategy.begin(...) returns; got {shown(trial)}")
+    n_actions = len(trial.setting.features)
+    if trial.setting.replications is not None:
+        raise ValueError(
+            f"trial: must be a single one; got {trial.setting.replications} replications"
+        )
+    if isinstance(log, Rewards) or not isinstance(log, Sequence):
+        raise TypeError(f"log: must be a list of Rewards, one for each phase; got {shown(log)}")
+    for rewards in log:
+        if check_rewards(rewards, n_actions, "log").counts.ndim != 1:
+            raise ValueError("log: holds rewards of several replications; a log is of one trial")
+    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != n_actions:
+        raise ValueError(
+            f"names: must be a list of {n_actions}, one per action; got {shown(names)}"
+        )
     asked, phase = trial.first_counts(), 1
     while True:
         seen = log[phase - 1] if phase <= len(log) else Rewards.none(asked.shape)

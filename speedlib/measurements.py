@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from speedlib._arrays import shown
 from speedlib._numerals import DECIMALS
 from speedlib._sheet import AnyPath, Sheet, composed, counted, no_such_file, read_sheet, was
 from speedlib._table_text import SEPARATORS, name_of
 from speedlib._tolerances import CONSTANT_TOLERANCE, NOISELESS_TOLERANCE
-from speedlib.checks import SMALLEST, Flags, Floats, check_choice
+from speedlib.checks import SMALLEST, Flags, Floats, check_choice, check_flag
 
 __all__ = ["Measurements", "read_measurements"]
 
@@ -101,9 +102,14 @@ def read_measurements(
     """
     check_choice("decimal", decimal, ("auto", *DECIMALS))
     check_choice("missing", missing, MISSING)
+    check_flag("intercept", intercept)
+    if not isinstance(target, str):
+        raise TypeError(f"target: must be the name of a column; got {shown(target)}")
     for argument, names in (("leave_out", leave_out), ("missing_values", missing_values)):
         if isinstance(names, str):
             raise ValueError(f"{argument}: must be a list, as [{names!r}]; got {names!r}")
+        if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"{argument}: must be a list of texts; got {shown(names)}")
     (target,), leave_out = composed((target,)), composed(leave_out)
     if target in leave_out:
         raise ValueError(f"leave_out: holds {target!r}, which is the target; take it out")

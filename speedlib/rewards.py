@@ -154,16 +154,16 @@ class Rewards:
         return np.asarray(self.counts.sum(axis=-1))
 
 
-def check_rewards(rewards: object, n_actions: int) -> Rewards:
+def check_rewards(rewards: object, n_actions: int, name: str = "rewards") -> Rewards:
     """Return rewards of so many actions, or say what they are instead."""
     if not isinstance(rewards, Rewards):
         raise TypeError(
-            "rewards: expected Rewards, from LinearBandit.pull or Rewards.from_log; "
+            f"{name}: expected Rewards, from LinearBandit.pull or Rewards.from_log; "
             f"got {shown(rewards)}"
         )
     if rewards.counts.shape[-1] != n_actions:
         raise ValueError(
-            f"rewards: their counts must have shape (..., {n_actions}), one per action; "
+            f"{name}: their counts must have shape (..., {n_actions}), one per action; "
             f"got shape {rewards.counts.shape}"
         )
     return rewards

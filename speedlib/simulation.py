@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cache
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from speedlib.checks import (
 from speedlib.curves import MSECurves
 from speedlib.designs import optimal_design
 from speedlib.estimators import combined_variance, distinct_rows
-from speedlib.trials import Commitment, Strategy, commit
+from speedlib.trials import Commitment, Strategy, check_strategies, commit
 
 __all__ = ["METHODS", "Moments", "conditional_moments", "mse_curve"]
 
@@ -117,10 +117,7 @@ def mse_curve(
     and goes on to the caller.
     """
     check_bandit(bandit)
-    strategies = tuple(strategies) if isinstance(strategies, Iterable) else (strategies,)
-    for strategy in strategies:
-        if not isinstance(strategy, Strategy):
-            raise TypeError(f"strategies: expected objects like SPEED(); got {strategy!r}")
+    strategies = check_strategies(strategies)
     policy = check_policy(policy, bandit.n_actions)
     check_choice("method", method, METHODS)
     if isinstance(n_jobs, int) and n_jobs < 0:
@@ -133,11 +130,6 @@ def mse_curve(
     replications = check_count("replications", replications, 2)
     budgets = check_budgets(rounds, 1).ravel()
     names = tuple(strategy.name for strategy in strategies)
-    if not names or len(set(names)) != len(names):
-        raise ValueError(
-            "strategies: need at least one, with distinct names (give variants a label); "
-            f"got {names}"
-        )
     if budgets.size == 0:
         raise ValueError("rounds: need at least one number of rounds")
 

@@ -20,9 +20,9 @@ replications or, one at a time, from a live experiment::
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -241,6 +241,23 @@ def play(trial: Trial, pull: Pull) -> ValueEstimate:
     """
     commitment = commit(trial, pull)  # first of all, since it refuses what is no trial
     return trial.estimate(pull(commitment.counts))
+
+
+def check_strategies(strategies: object) -> tuple[Strategy, ...]:
+    """Return strategies with distinct names, of which one alone needs no list around it."""
+    given: Any = strategies
+    several = isinstance(given, Iterable) and getattr(given, "shape", None) != ()
+    found: tuple[Any, ...] = tuple(given) if several else (given,)
+    for strategy in found:
+        if not isinstance(strategy, Strategy):
+            raise TypeError(f"strategies: expected objects like SPEED(); got {shown(strategy)}")
+    names = tuple(strategy.name for strategy in found)
+    if not names or len(set(names)) != len(names):
+        raise ValueError(
+            "strategies: need at least one, with distinct names (give variants a label); "
+            f"got {names}"
+        )
+    return found
 
 
 @dataclass(frozen=True)

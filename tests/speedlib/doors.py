@@ -7,6 +7,7 @@ call, so that results can be compared to the bit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from speedlib import (
     design_efficiency,
     efficient_counts,
     estimate_covariance,
+    estimate_saving,
     estimation_cost,
     fit_environment,
     fitted_slope,
@@ -39,6 +41,7 @@ from speedlib import (
     one_hot,
     optimal_design,
     pe_loss,
+    play,
     policy_value,
     quantile_slope,
     round_design,
@@ -47,6 +50,14 @@ from speedlib import (
     unit_ball,
 )
 from speedlib.bandit import quadratic_form, standard_noise
+from speedlib.comparison import (
+    Comparison,
+    by_variance,
+    compare,
+    compare_with_best,
+    sample_actions,
+    shares,
+)
 from speedlib.environments import threshold_policy
 from speedlib.estimators import conditional_variance, normal_interval, value_coefficients
 from speedlib.exploration import (
@@ -60,6 +71,8 @@ from speedlib.exploration import (
 from speedlib.factorisation import factorise
 from speedlib.fitting import calibration, fit_model, fit_variances, prepare_table
 from speedlib.identification import quadratic_coordinates
+from speedlib.live import advance, read_actions, read_log
+from speedlib.measurements import read_measurements
 from speedlib.psd import fit_psd
 from speedlib.quadratic import matrix_to_svec, quadratic_features, svec_to_matrix
 from speedlib.simulation import conditional_moments
@@ -68,6 +81,7 @@ from speedlib.solvers.batch_smooth import smooth_designs
 from speedlib.solvers.elfving import elfving_design
 from speedlib.solvers.exchange import exchange_design
 from speedlib.solvers.multiplicative import multiplicative_design
+from speedlib.trials import Trial
 
 RNG = np.random.default_rng(12)
 X = RNG.uniform(0.1, 1, (7, 2)) * RNG.choice([-1, 1], (7, 2))
@@ -91,6 +105,19 @@ COMMITMENT = commit(
 POINTS = np.stack([X, X[::-1]])
 ROOT = np.full((2, 7), np.sqrt(1 / 7))
 TARGET = np.stack([V, Y])
+ENVIRONMENT = Environment("e", BANDIT, B)
+BOTH = [Oracle(), OnPolicy()]
+COMPARED = Comparison(
+    ("Oracle", "On-policy"),
+    np.array([20, 30]),
+    np.array([[[2.0, 1.0], [4.0, 3.0]], [[6.0, 2.0], [6.0, 8.0]]]),
+    np.ones((2, 2)),
+    np.zeros((2, 2)),
+)
+NAMES = tuple("abcdefg")
+FILES = Path(__file__).parents[2] / "data"
+ACTIONS, MEASUREMENTS = FILES / "example-actions.csv", FILES / "example-measurements.csv"
+TABLE = read_actions(ACTIONS)
 
 
 class Door(NamedTuple):
@@ -102,6 +129,20 @@ class Door(NamedTuple):
 
 def fresh() -> np.random.Generator:
     return np.random.default_rng(3)
+
+
+def pull(counts: np.ndarray) -> Rewards:
+    return BANDIT.pull(counts, np.random.default_rng(5))
+
+
+def started() -> Trial:
+    return SPEED(exploration="uniform", rounding="efficient").begin(X, B, 400, rng=1)
+
+
+def saved() -> dict[str, Any]:
+    """A finished experiment, made afresh: what is passed in its place is another."""
+    trial = started()
+    return {"trial": trial, "rewards": pull(commit(trial, pull).counts)}
 
 
 def door(call: Callable[..., Any], **arguments: Any) -> Door:
@@ -335,22 +376,68 @@ DOORS: dict[str, Door] = {
     "quantile_slope sample": door(
         lambda samples: quantile_slope([1, 2], [V, samples], 0.5, rng=fresh()), samples=Y
     ),
+    "commit": door(lambda trial, pull: commit(trial, pull).counts, trial=started(), pull=pull),
+    "play": door(play, trial=started(), pull=pull),
+    "estimate_saving": door(
+        lambda **given: estimate_saving(**saved(), **given), seed=1, repetitions=20, level=0.875
+    ),
+    "estimate_saving trial": door(
+        lambda trial: estimate_saving(trial, saved()["rewards"], seed=1), trial=started()
+    ),
+    "estimate_saving rewards": door(
+        lambda rewards: estimate_saving(saved()["trial"], rewards, seed=1), rewards=REWARDS
+    ),
+    "compare": door(
+        compare,
+        draw=lambda rng: ENVIRONMENT,
+        strategies=BOTH,
+        rounds=np.array([20, 30]),
+        replications=2,
+        runs=2,
+        seed=1,
+    ),
+    "compare_with_best": door(
+        compare_with_best,
+        found=COMPARED,
+        name="Oracle",
+        baselines=["On-policy"],
+        draw=lambda rng: ENVIRONMENT,
+        strategies=BOTH,
+        replications=2,
+        runs=2,
+        seed=1,
+    ),
+    "Comparison.multiples": door(COMPARED.multiples, level=0.875),
+    "Comparison.table": door(COMPARED.table, level=0.875),
+    "Comparison.against": door(
+        COMPARED.against, strategy="Oracle", baselines=["On-policy"], budget=0, level=0.875
+    ),
+    "Comparison.fall": door(COMPARED.fall, strategy="Oracle", baseline="On-policy", level=0.875),
+    "sample_actions": door(sample_actions, environment=ENVIRONMENT, size=5, rng=3),
+    "shares": door(
+        shares, environment=ENVIRONMENT, strategies=BOTH, rounds=30, replications=2, seed=1
+    ),
+    "by_variance": door(by_variance, found={"a": B}, variances=V, groups=2),
+    "by_variance share": door(lambda found: by_variance({"a": found}, V, 2), found=B),
+    "advance": door(advance, trial=started(), log=[], names=NAMES),
+    "read_actions": door(read_actions, path=ACTIONS, separator="auto", decimal="point"),
+    "read_log": door(
+        lambda **given: read_log(FILES / "none.csv", **given),
+        actions=TABLE,
+        separator="comma",
+        decimal="point",
+    ),
+    "read_measurements": door(
+        read_measurements,
+        path=MEASUREMENTS,
+        target="yield",
+        leave_out=["barista", "machine"],
+        separator="auto",
+        decimal="auto",
+        missing="drop",
+        missing_values=["-999"],
+    ),
 }
 
-#: Public functions that take no array, and no number that any rule binds, or are tried elsewhere.
-ELSEWHERE = {
-    "commit": "takes a trial and a function",
-    "play": "takes a trial and a function",
-    "estimate_saving": "takes a trial and rewards: test_savings",
-    "advance": "takes a trial and rewards: test_live",
-    "read_actions": "reads a file: test_live",
-    "read_log": "reads a file: test_live",
-    "read_measurements": "reads a file: test_measurements",
-    "compare": "passes its arguments on to mse_curve: test_comparison",
-    "compare_with_best": "passes its arguments on to mse_curve: test_comparison",
-    "sample_actions": "takes an environment: test_comparison",
-    "shares": "takes an environment and strategies: test_comparison",
-    "by_variance": "takes what `shares` returns: test_comparison",
-    "with_ends": "prints numbers",
-    "with_half_width": "prints numbers",
-}
+#: Public functions that only write numbers that come from elsewhere.
+ELSEWHERE = {"with_ends": "prints numbers", "with_half_width": "prints numbers"}

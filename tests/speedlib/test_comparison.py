@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -251,3 +253,48 @@ def test_a_sample_that_the_policy_avoids_is_refused() -> None:
     environment = Environment("", LinearBandit(np.ones((100, 1)), [1.0], Sigma=[[1.0]]), policy)
     with pytest.raises(ValueError, match="size: the policy takes none of the 1 actions drawn"):
         sample_actions(environment, 1, np.random.default_rng(8))
+
+
+HALVES = Environment("two", LinearBandit(np.eye(2), np.ones(2), Sigma=np.eye(2)), [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: compare(lambda _: 3, [Oracle()], [50], 2, 2, 1), "draw: expected an Environ.*3"),
+        (lambda: compare(lambda _: HALVES, [], [50], 2, 2, 1), "strategies: need at least one"),
+        (lambda: compare(lambda _: HALVES, [Oracle()] * 2, [50], 2, 2, 1), "distinct names"),
+        (lambda: compare(lambda _: HALVES, [Oracle()], [50], 2, 2, None), "seed: .*None"),
+        (lambda: shares(HALVES.bandit, [Oracle()], 50, 2, 1), "environment: expected an Env"),
+        (lambda: shares(HALVES, ["Oracle"], 50, 2, 1), "strategies: .*'Oracle'"),
+        (lambda: sample_actions(HALVES, 1, None), "rng: .*None"),
+        (lambda: HAND.against("C", ["A"]), "strategy: must be one of 'A', 'B'; got 'C'"),
+        (lambda: HAND.against("B", ["C"]), "baselines: must be one of 'A', 'B'; got 'C'"),
+        (lambda: HAND.against("B", []), "baselines: must be a list of at least one"),
+        (lambda: HAND.against("B", "A"), "baselines: must be a list .* got 'A'"),
+        (lambda: HAND.against("B", ["A"], budget=2), "budget: must be at most 1; got 2"),
+        (lambda: HAND.fall("B", "C"), "baseline: must be one of 'A', 'B'; got 'C'"),
+        (lambda: HAND.table(1.0), "level: must lie strictly between 0 and 1"),
+        (lambda: by_variance([1.0], [1.0], 1), "found: must be what `shares` returns"),
+        (lambda: by_variance({"A": [1.0]}, [1.0, 2.0], 1), "found: "),
+        (lambda: by_variance({"A": [0.5, 0.5]}, [1.0, 2.0], 3), "groups: must be at most 2; got 3"),
+        (lambda: compare_with_best(HAND, "B", ["A"], None, [Oracle(label="B")], 2, 2, 1), "'A'"),
+    ],
+)
+def test_a_wrong_argument_is_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+def test_nothing_is_drawn_where_an_argument_is_wrong() -> None:
+    drawn: list[object] = []
+    with pytest.raises(ValueError, match="replications"):
+        compare(lambda rng: drawn.append(rng), [Oracle()], [50], 1, 2, 1)  # type: ignore[arg-type,return-value,func-returns-value]
+    assert drawn == []
+
+
+def test_shares_with_the_labels_of_other_actions_are_refused() -> None:
+    share, noise = pd.Series([0.1, 0.9], ["a", "b"]), pd.Series([2.0, 1.0], ["b", "a"])
+    with pytest.raises(ValueError, match="found: "):
+        by_variance({"A": share}, noise, 2)
+    assert by_variance({"A": share}, noise[["a", "b"]], 2).loc["A"].tolist() == [0.1, 0.9]

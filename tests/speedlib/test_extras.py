@@ -20,7 +20,7 @@ BALL = unit_ball()
 CALLS = {
     "curves().to_frame()": ("MSECurves.to_frame", "pandas", "tables"),
     "comparison().table()": ("Comparison.table", "pandas", "tables"),
-    "by_variance({}, np.ones(3))": ("by_variance", "pandas", "tables"),
+    "by_variance({}, np.ones(3), 1)": ("by_variance", "pandas", "tables"),
     "calibration([1, 2], [1, 2], 1).to_frame()": ("Calibration.to_frame", "pandas", "tables"),
     "curves(n_jobs=2)": ("mse_curve with n_jobs=2", "(joblib|threadpoolctl)", "simulation"),
     "curves(n_jobs=None)": ("mse_curve with n_jobs=None", "(joblib|threadpoolctl)", "simulation"),
@@ -88,7 +88,7 @@ def test_a_package_that_is_broken_is_not_called_missing(monkeypatch) -> None:
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
     with pytest.raises(ImportError, match=r"^pandas: wrong version of numpy"):
-        by_variance({}, np.ones(3))
+        by_variance({}, np.ones(3), 1)
 
 
 @pytest.mark.slow
