@@ -32,6 +32,7 @@ from speedlib import (
     target_direction,
 )
 from speedlib.bandit import quadratic_form
+from speedlib.comparison import by_variance
 from speedlib.criteria import criterion_value
 from speedlib.designs import CRITERIA
 from speedlib.environments import threshold_policy
@@ -128,6 +129,7 @@ DOORS = {
     "policy_value": lambda features=X, direction=C, variances=V: policy_value(
         REWARDS, features, direction, variances
     ),
+    "by_variance": lambda variances=V: by_variance({"a": B}, variances, 2),
     "prepare_table": lambda X=X, y=Y: prepare_table(X, y),
     "smooth_designs": lambda features=X, variances=V[None]: smooth_designs(
         features, variances, "A"
