@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -410,3 +412,60 @@ def test_many_actions_need_little_more_memory_than_their_features() -> None:
         expected = weighted @ np.linalg.solve(weighted.T @ features, c)
         assert coefficients == pytest.approx(expected, rel=1e-9, abs=1e-12)
         assert peak <= 8 * features.nbytes
+
+
+MANY = np.full((3, 2), 4)
+TWO = np.ones((2, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (lambda: value_coefficients(MANY, np.eye(2), TWO, [1.0, 0.0]), ("variances", "counts")),
+        (
+            lambda: policy_value(Rewards.none((3, 2)), np.eye(2), [1.0, 0.0], TWO),
+            ("variances", "rewards"),
+        ),
+        (
+            lambda: policy_value(
+                Rewards.none((3, 2)), np.eye(2), [1.0, 0.0], np.ones(2), weights=TWO
+            ),
+            ("weights", "rewards"),
+        ),
+        (lambda: least_squares(Rewards.none((3, 2)), np.eye(2), TWO), ("variances", "rewards")),
+        (
+            lambda: conditional_variance(TWO, MANY, np.ones(2)),
+            ("counts", "coefficients"),
+        ),
+        (
+            lambda: conditional_variance(TWO, MANY[0], np.ones((3, 2))),
+            ("variances", "coefficients"),
+        ),
+        (
+            lambda: conditional_variance(np.ones(2), MANY, TWO),
+            ("variances", "counts"),
+        ),
+    ],
+)
+def test_unlike_numbers_of_replications_are_named(
+    call: Callable[[], object], names: tuple[str, str]
+) -> None:
+    start = f"{names[0]}: expected one row for all replications of {names[1]}, shape (2,), "
+    with pytest.raises(ValueError, match="^" + re.escape(start)):
+        call()
+
+
+def test_the_variance_given_coefficients_by_hand() -> None:
+    """4 * 2 / 8 + 9 * 5 / 3, an action without noise, and one for each of two replications."""
+    assert conditional_variance([2.0, -3.0], [8, 3], [2.0, 5.0]) == pytest.approx(16.0)
+    assert conditional_variance([2.0, -3.0], [8, 3], [0.0, 5.0]) == pytest.approx(15.0)
+    rows = conditional_variance([2.0, -3.0], [8, 3], [[2.0, 5.0], [0.0, 10.0]])
+    assert rows.tolist() == pytest.approx([16.0, 30.0])
+    assert conditional_variance([2.0, 1.0], [8, 0], [2.0, 5.0]) == pytest.approx(6.0)  # as one pull
+
+
+def test_coefficients_have_a_largest_size() -> None:
+    assert conditional_variance([1e60**2], [1], [1.0]) == pytest.approx(1e240)
+    with pytest.raises(ValueError, match=r"^coefficients: must be at most 1e\+120 in size"):
+        conditional_variance([1.0001 * 1e60**2], [1], [1.0])
+    assert conditional_variance(np.zeros((2, 0)), np.zeros(0, int), np.zeros(0)).tolist() == [0, 0]
