@@ -35,7 +35,7 @@ PATIENCE = 900
 #: Where mutmut works: a folder that all others ignore, and that survives an interruption.
 WORKSHOP = "_build/mutants"
 #: Functions that only compose a complaint: the words of an error are not what the book rests on.
-COMPLAINTS = ("_complaint",)
+COMPLAINTS = ("_complaint", "_cure_of_rounding")
 #: Share of the changes of a module that has to be caught.
 WANTED = 0.9
 
