@@ -5,6 +5,8 @@ PY := .venv/bin/python
 READY := .venv/ready.stamp
 OLDEST := _build/oldest
 REMOVE := rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+# Tests at a time. Many wait for kernels and programs: four keep two cores busy.
+WORKERS := 4
 # What `make lab` opens, and options for JupyterLab.
 NOTEBOOKS := notebooks
 LAB :=
@@ -29,7 +31,7 @@ quick: $(READY)  ## run the tests for every save: all that start no kernel and n
 	@$(PY) -m pytest -n 2 --dist worksteal -m "not slow"
 
 test: $(READY)  ## run the tests, and every notebook against its committed outputs
-	@$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder --nbval
+	@$(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --nbval
 
 check: $(READY)  ## ruff, mypy and the import rules, then make test
 	@$(PY) -m ruff check .

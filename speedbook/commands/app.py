@@ -145,7 +145,7 @@ def rerun(
 def verify(
     claims: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[CLAIM]...", help="Ids of book/claims.yml; by default, all."),
+        typer.Argument(metavar="CLAIM", help="Ids of book/claims.yml; by default, all."),
     ] = None,
     full: Full = False,
     paper: Paper = False,
@@ -204,7 +204,7 @@ def data_fetch(
 @data.command("check")
 def data_check(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="By default, all at hand.")
+        list[str] | None, typer.Argument(metavar="NAME", help="By default, all at hand.")
     ] = None,
 ) -> None:
     """Compare the files of the data sets with their SHA-256."""

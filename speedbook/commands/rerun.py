@@ -21,7 +21,7 @@ from speedbook.commands.exit_codes import (
 from speedbook.commands.reporter import Reporter
 from speedbook.notebook.contract import source_problems
 from speedbook.notebook.files import read_notebook
-from speedbook.notebook.find import find_notebook
+from speedbook.notebook.find import find_notebook, notebook_names, shelf
 from speedbook.notebook.parameters import notebook_parameters
 from speedbook.notebook.values import (
     full_values,
@@ -79,7 +79,9 @@ def _page(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
 def _request(root: Path, options: Rerun) -> Request:
     """Check notebook, names and values."""
     if options.notebook is None:
-        raise ValueError("name a NOTEBOOK, or a manifest to repeat with --from")
+        raise ValueError(
+            "name a NOTEBOOK, or a manifest to repeat with --from; " + shelf(notebook_names(root))
+        )
     request = _at_defaults(root, find_notebook(root, options.notebook))
     given = list(full_values(root, request.name).items()) if options.full else []
     given += read_file(options.params).items() if options.params else []

@@ -48,11 +48,20 @@ def find_notebook(root: Path, called: str) -> str:
     if len(meant) > 1:
         raise ValueError(f"notebook {called}: may be {' or '.join(meant)}; give the path")
     if not meant:
-        stems = [Path(name).stem for name in names]
+        near = nearest(short, [Path(name).stem for name in names])
         raise ValueError(
-            f"notebook {called}: the book has none of this name{nearest(short, stems)}"
+            f"notebook {called}: the book has none of this name{near or '; ' + shelf(names)}"
         )
     return meant[0]
+
+
+def shelf(names: Sequence[str]) -> str:
+    """Return the end of a message that lists notebooks by their short names, folder by folder."""
+    folders: dict[str, list[str]] = {}
+    for name in names:
+        folders.setdefault(Path(name).parent.name, []).append(Path(name).stem)
+    lists = [f"\n  {folder}: {', '.join(stems)}" for folder, stems in folders.items()]
+    return "the book has:" + "".join(lists)
 
 
 def parameters_of(root: Path, name: str) -> tuple[Parameter, ...]:

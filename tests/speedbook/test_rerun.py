@@ -252,7 +252,9 @@ def test_what_a_manifest_says_must_still_fit(there):
     assert "the manifest is of notebooks/claims/prop-1.ipynb, not of fig" in refused("fig")
     assert "is not a manifest: format" in refused(format=2)
     assert "No such file" in rerun("--from", "none.json", code=2)
-    assert "name a NOTEBOOK" in rerun(code=2)
+    said = rerun(code=2)
+    assert "name a NOTEBOOK" in said
+    assert re.search(r"the book has:\n  claims: prop-1\n  figures: fig$", said.strip())
 
 
 def test_results_are_compared_in_all_their_parts():
