@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from speedlib._tolerances import FEATURES_RANK_TOLERANCE, PE_EFFICIENCY, SMOOTH_EFFICIENCY
 from speedlib.asymptotics import best_exploration_length, estimation_cost
-from speedlib.checks import Floats, check_choice, check_flag, check_share
+from speedlib.checks import Counts, Flags, Floats, check_choice, check_flag, check_share
 from speedlib.covariance import (
     COVARIANCE_ESTIMATES,
     CovarianceEstimate,
@@ -19,6 +19,7 @@ from speedlib.covariance import (
 from speedlib.designs import optimal_design
 from speedlib.estimators import column_scale
 from speedlib.exploration import EXPLORATIONS, exploration_design
+from speedlib.identification import identifiability
 from speedlib.rewards import Rewards
 from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
@@ -53,6 +54,10 @@ class PlugIn(ExploreThenCommit):
         See `ExploreThenCommit`. ``exploration_rounds="tuned"`` needs an exploration that
         determines the variances and is not offered for ``"pca"``.
     """
+
+    cure: ClassVar[str] = (
+        'take exploration="identifiable", as SPEED.practical() does, and more exploration_rounds'
+    )
 
     exploration: str = "pca"
     covariance: str = "lstsq"
@@ -90,6 +95,11 @@ class PlugIn(ExploreThenCommit):
             rewards, setting.features, self.covariance, self.ridge, self.reweighted
         )
         return estimate.floored(self.variance_floor), estimate
+
+    def determined(self, explored: Counts, setting: Setting) -> tuple[Flags, str]:
+        """Return whose variances are functions of the explored ones; see `identifiability`."""
+        found = identifiability(setting.features, explored)
+        return found.determined, repr(found)
 
     def commit_weights(self, variances: Floats, setting: Setting) -> Floats:
         """Return the designs in the shape of the variances."""
@@ -180,6 +190,47 @@ class SPEED(PlugIn):
 
     default_name: ClassVar[str] = "SPEED"
     tolerance: float = PE_EFFICIENCY
+
+    @classmethod
+    def practical(cls, **changes: Any) -> Self:
+        r"""Return SPEED as one would run it: the choices that the printed algorithm leaves open.
+
+        Exploration determines the variances of all actions (``exploration="identifiable"``), is
+        apportioned (``exploration_sampling="balanced"``) and as long as its data recommend
+        (``exploration_rounds="tuned"``); the estimated covariance is positive semidefinite
+        (``covariance="psd"``); no action that the value needs is rounded away, and the budget is
+        spent (``rounding="efficient"``).
+
+        Parameters
+        ----------
+        **changes
+            Parameters of `SPEED` that are to have other values.
+
+        Returns
+        -------
+        SPEED
+            Named "SPEED, practical", unless a `label` is given.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If SPEED has no such parameter, or a value breaks its rule.
+
+        Examples
+        --------
+        >>> strategy = SPEED.practical(exploration_rounds=100)
+        >>> strategy.name, strategy.exploration, strategy.exploration_rounds
+        ('SPEED, practical', 'identifiable', 100)
+        """
+        choices: dict[str, Any] = {
+            "label": f"{cls.default_name}, practical",
+            "exploration": "identifiable",
+            "exploration_rounds": "tuned",
+            "exploration_sampling": "balanced",
+            "covariance": "psd",
+            "rounding": "efficient",
+        }
+        return cls(**(choices | changes))
 
     def designs(self, variances: Floats, setting: Setting) -> Floats:
         """Return PE-optimal designs."""
