@@ -61,7 +61,8 @@ class ExploreThenCommit(Strategy):
         From the design to whole pulls; Algorithm 1 rounds down.
     keep_exploration : bool
         Whether exploration rewards enter the final estimate, too. The paper drops them. With them
-        the weights depend on rewards that they weight: the estimate is biased given exploration.
+        the weights depend on rewards that they weight: the estimate is biased given exploration,
+        and the degrees of freedom of its interval are approximate also under Gaussian noise.
     """
 
     #: What to do against variances that exploration does not determine.
@@ -146,7 +147,8 @@ class ExploreThenCommitTrial(Trial):
     explored : Rewards
         All exploration rewards told so far.
     variances : array, shape (..., A), or None
-        Variances learnt from them: what the design and the weights rest on.
+        Variances learnt from them: what the design and the weights rest on. The interval does not,
+        but for single rewards.
     covariance : CovarianceEstimate or None
         The estimate behind the variances, of a strategy that makes one.
     """
@@ -190,7 +192,14 @@ class ExploreThenCommitTrial(Trial):
         return self._after_exploration().commitment
 
     def next_counts(self, rewards: Rewards) -> Counts:
-        """Learn the variances from exploration; return the pulls of the next phase."""
+        """Learn the variances from exploration; return the pulls of the next phase.
+
+        Warns
+        -----
+        DesignWarning
+            When a single trial commits to one reward of an action whose variance exploration does
+            not determine. The interval then rests on a guess, and there is still time to change.
+        """
         if self.committed:
             raise self._all_asked()
         explored = self.explored + self._expect(rewards, self._asked)
