@@ -254,7 +254,7 @@ class ExploreThenCommitTrial(Trial):
         """Warn of single rewards in the estimate whose variances nothing determines."""
         counts = self._used(pooled.commitment.counts, explored)
         alone = (counts == 1) & (pooled.combination != 0)
-        if not alone.any():
+        if not (alone.any() and pooled.commitment.estimable):
             return
         known, words = self.strategy.determined(explored.counts, self.setting)
         if n := int(np.sum(alone & ~known)):

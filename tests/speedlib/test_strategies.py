@@ -324,7 +324,7 @@ def test_rank_deficient_features_are_those_of_the_subspace() -> None:
             LinearBandit(np.eye(5), np.arange(5.0), Sigma=np.diag([1.0, 2, 3, 4, 5])),
             900,
         ),
-        # The literal exploration does not identify the variances and covers less.
+        (SPEED(), BALL.bandit, 10**4),
         (SPEED(exploration="uniform"), BALL.bandit, 10**8),
         (SPEED(exploration="identifiable", covariance="psd"), BALL.bandit, 10**8),
         (SPEED(exploration="uniform", exploration_rounds="tuned"), BALL.bandit, 10**8),
@@ -338,7 +338,7 @@ def test_rank_deficient_features_are_those_of_the_subspace() -> None:
 def test_intervals_cover_as_often_as_they_say(
     strategy: Strategy, bandit: LinearBandit, rounds: int
 ) -> None:
-    """Exactly for known variances and Gaussian noise, up to O(1/Gamma) for estimated ones."""
+    """Exactly for known variances and Gaussian noise, nearly for estimated ones."""
     size = 1500
     trial = begin(strategy, bandit, BALL.policy, rounds, 15, replications=size)
     result = finish(trial, bandit, 16)

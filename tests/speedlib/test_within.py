@@ -201,7 +201,7 @@ def single_reward(strategy: SPEED, seed: int) -> bool:
     commitment = trial.commitment
     known = identifiability(TURNED.features, trial.explored.counts)
     alone = (commitment.counts == 1) & (commitment.coefficients != 0) & ~known.determined
-    assert len(caught) == int(alone.any())
+    assert len(caught) == int(alone.any() and commitment.estimable)
     for each in caught:
         assert each.category is DesignWarning
         n = "1 action whose variance" if alone.sum() == 1 else f"{alone.sum()} actions whose"
