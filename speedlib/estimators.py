@@ -221,7 +221,8 @@ def policy_value(
         The vector c; see `speedlib.designs.target_direction`.
     variances : array, shape (..., A)
         Variances that the standard error is computed from (true or estimated), positive; 0 is
-        allowed where the features of an action are all 0.
+        allowed where the features of an action are all 0. One row for all replications of the
+        rewards, or one for each; rewards of a single experiment take a single row.
     weights : array, shape (..., A), optional
         Variances to weight by (not their inverses), when they differ; all ones for ordinary least
         squares.
@@ -229,7 +230,7 @@ def policy_value(
     Returns
     -------
     ValueEstimate
-        Fields of shape (...,).
+        Fields of shape (...,). Its intervals are normal: the variances count as known.
 
     Raises
     ------
@@ -303,7 +304,8 @@ def least_squares(
         Observed statistics of shape (..., A).
     features : array, shape (A, d)
     variances : array, shape (..., A), optional
-        Positive variances (weighted least squares); without them, ordinary least squares.
+        Positive variances (weighted least squares), one row for all replications of the rewards or
+        one for each; without them, ordinary least squares.
 
     Returns
     -------
