@@ -228,6 +228,10 @@ POWER_SLACK = 1e-12
 #: rounds and says: none.
 VANISHING_VARIANCE = 1e-24
 
+#: Standard deviation of the rewards of one action, relative to their mean, that is rounding alone:
+#: the mean of a million equal numbers, added up one by one, is off by this much at worst.
+NO_SCATTER = 1e-10
+
 #: A second regression takes no first variance for smaller than this share of the mean square, since
 #: it may be small by chance. An action then weighs at most a hundred times what one of mean
 #: variance weighs, and ten thousand times in the regression of squares, where weights are squares

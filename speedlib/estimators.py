@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from speedlib._arrays import real_array
 from speedlib._labels import check_order
 from speedlib._tolerances import ESTIMABLE_TOLERANCE, ROWS_RANK_TOLERANCE, WELL_CONDITIONED
+from speedlib._value import ValueEstimate, normal_interval
 from speedlib.checks import (
     LARGEST,
     Counts,
@@ -21,7 +21,6 @@ from speedlib.checks import (
     check_features,
     check_finite,
     check_replications,
-    check_share,
     check_variances,
 )
 from speedlib.rewards import Rewards, check_rewards
@@ -37,54 +36,6 @@ __all__ = [
 
 #: Numbers held at once in the products of features behind the normal equations.
 _PIECE_ENTRIES = 1_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class ValueEstimate:
-    """An estimate of a policy's value; scalars, or arrays over replications.
-
-    Parameters
-    ----------
-    value : array, shape (...,)
-        The estimate of the value, in units of reward.
-    standard_error : array, shape (...,)
-        Its standard error under the variances used, in units of reward.
-    estimable : array of bool, shape (...,)
-        Whether the sampled actions determine the value at all. Where they do not, `value` comes
-        from a generalised inverse, is biased, and `standard_error` is infinite.
-    """
-
-    value: Floats
-    standard_error: Floats
-    estimable: Flags
-
-    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the normal confidence interval of the given level, 0 < level < 1."""
-        return normal_interval(self.value, self.standard_error, level)
-
-    def __repr__(self) -> str:
-        if np.ndim(self.value):
-            return f"ValueEstimate({np.size(self.value)} replications)"
-        low, high = self.interval()
-        return (
-            f"ValueEstimate(value={float(self.value):.6g}, "
-            f"standard_error={float(self.standard_error):.3g}, "
-            f"95% interval=({float(low):.6g}, {float(high):.6g}))"
-        )
-
-
-def normal_interval(middle: ArrayLike, error: ArrayLike, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of normal intervals of the given level; an error may be infinite."""
-    center = check_finite("middle", middle)
-    spread = np.asarray(real_array("error", error), dtype=np.float64)
-    if not np.all(spread >= 0):
-        raise ValueError(f"error: must be at least 0; got {spread[~(spread >= 0)].ravel()[0]:g}")
-    if spread.ndim and spread.shape != center.shape:
-        raise ValueError(f"error: expected shape {center.shape}; got shape {spread.shape}")
-    from statistics import NormalDist  # brings decimal numbers and fractions along
-
-    half = NormalDist().inv_cdf((1 + check_share("level", level)) / 2) * spread
-    return np.asarray(center - half), np.asarray(center + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +221,8 @@ def policy_value(
         The vector c; see `speedlib.designs.target_direction`.
     variances : array, shape (..., A)
         Variances that the standard error is computed from (true or estimated), positive; 0 is
-        allowed where the features of an action are all 0.
+        allowed where the features of an action are all 0. One row for all replications of the
+        rewards, or one for each; rewards of a single experiment take a single row.
     weights : array, shape (..., A), optional
         Variances to weight by (not their inverses), when they differ; all ones for ordinary least
         squares.
@@ -278,7 +230,7 @@ def policy_value(
     Returns
     -------
     ValueEstimate
-        Fields of shape (...,).
+        Fields of shape (...,). Its intervals are normal: the variances count as known.
 
     Raises
     ------
@@ -352,7 +304,8 @@ def least_squares(
         Observed statistics of shape (..., A).
     features : array, shape (A, d)
     variances : array, shape (..., A), optional
-        Positive variances (weighted least squares); without them, ordinary least squares.
+        Positive variances (weighted least squares), one row for all replications of the rewards or
+        one for each; without them, ordinary least squares.
 
     Returns
     -------

@@ -15,6 +15,8 @@ replications or, one at a time, from a live experiment::
         counts = trial.next_counts(rewards)
         rewards = Rewards.from_log(...)        # after pulling counts
     trial.estimate(rewards)                    # value, standard error, interval
+
+The interval is for this end, which the budget fixes: not for daily peeking.
 """
 
 from __future__ import annotations

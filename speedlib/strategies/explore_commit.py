@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from speedlib._within import variance_within
 from speedlib.checks import (
     Counts,
+    Flags,
     Floats,
     check_choice,
     check_flag,
@@ -18,9 +21,9 @@ from speedlib.checks import (
     frozen,
 )
 from speedlib.covariance import CovarianceEstimate
+from speedlib.designs import DesignWarning
 from speedlib.estimators import (
     ValueEstimate,
-    combine,
     conditional_variance,
     is_estimable,
     weighted_coefficients,
@@ -58,8 +61,12 @@ class ExploreThenCommit(Strategy):
         From the design to whole pulls; Algorithm 1 rounds down.
     keep_exploration : bool
         Whether exploration rewards enter the final estimate, too. The paper drops them. With them
-        the weights depend on rewards that they weight: the estimate is biased given exploration.
+        the weights depend on rewards that they weight: the estimate is biased given exploration,
+        and the degrees of freedom of its interval are approximate also under Gaussian noise.
     """
+
+    #: What to do against variances that exploration does not determine.
+    cure: ClassVar[str] = "take more exploration_rounds"
 
     exploration_rounds: int | str = "sqrt"
     exploration_sampling: str = "random"
@@ -110,6 +117,14 @@ class ExploreThenCommit(Strategy):
         """Return the coefficients of mean rewards in the estimate: weighted least squares."""
         return weighted_coefficients(counts, setting.features, variances, setting.direction)
 
+    def determined(self, explored: Counts, setting: Setting) -> tuple[Flags, str]:
+        """Return whose variances a single exploration determines, shape (A,), and why, in words.
+
+        By itself an action is determined by two rewards of its own.
+        """
+        found = explored > 1
+        return found, f"{int(found.sum())} of {found.size} actions have two rewards in exploration"
+
     def best_length(self, variances: Floats, exploration: Floats, setting: Setting) -> Floats:
         """Return the length that estimated variances recommend for a design, shape (...,)."""
         raise NotImplementedError(f"{self.name} does not tune its exploration")
@@ -132,7 +147,8 @@ class ExploreThenCommitTrial(Trial):
     explored : Rewards
         All exploration rewards told so far.
     variances : array, shape (..., A), or None
-        Variances learnt from them: what the design and the weights rest on.
+        Variances learnt from them: what the design and the weights rest on. The interval does not,
+        but for single rewards.
     covariance : CovarianceEstimate or None
         The estimate behind the variances, of a strategy that makes one.
     """
@@ -176,7 +192,14 @@ class ExploreThenCommitTrial(Trial):
         return self._after_exploration().commitment
 
     def next_counts(self, rewards: Rewards) -> Counts:
-        """Learn the variances from exploration; return the pulls of the next phase."""
+        """Learn the variances from exploration; return the pulls of the next phase.
+
+        Warns
+        -----
+        DesignWarning
+            When a single trial commits to one reward of an action whose variance exploration does
+            not determine. The interval then rests on a guess, and there is still time to change.
+        """
         if self.committed:
             raise self._all_asked()
         explored = self.explored + self._expect(rewards, self._asked)
@@ -187,6 +210,8 @@ class ExploreThenCommitTrial(Trial):
         else:
             pooled = self._commit(explored, variances)
             counts = pooled.commitment.counts
+        if pooled is not None and self.setting.replications is None:
+            self._warn_of_unknown(pooled, explored)
         # Last of all, so that a failure leaves the trial as it was.
         self.explored, self.variances, self.covariance = explored, variances, covariance
         self._asked, self._pooled, self._piloting = counts, pooled, False
@@ -225,14 +250,54 @@ class ExploreThenCommitTrial(Trial):
         )
         return _Pooled(commitment, combination)
 
+    def _warn_of_unknown(self, pooled: _Pooled, explored: Rewards) -> None:
+        """Warn of single rewards in the estimate whose variances nothing determines."""
+        counts = self._used(pooled.commitment.counts, explored)
+        alone = (counts == 1) & (pooled.combination != 0)
+        if not (alone.any() and pooled.commitment.estimable):
+            return
+        known, words = self.strategy.determined(explored.counts, self.setting)
+        if n := int(np.sum(alone & ~known)):
+            what = "action whose variance" if n == 1 else "actions whose variances"
+            warnings.warn(
+                f"{self.name}: the interval rests on single rewards of {n} {what} exploration does "
+                f"not determine: {words}. It may be too short; {self.strategy.cure}",
+                DesignWarning,
+                stacklevel=3,
+            )
+
     def estimate(self, rewards: Rewards) -> ValueEstimate:
-        """Estimate the value from the commit phase, or from both."""
+        r"""Estimate the value from the commit phase, or from both.
+
+        The standard error and its degrees of freedom come from the scatter of the rewards that
+        enter the estimate:
+
+        .. math:: \sum_a g_a, \quad g_a = \frac{\ell_a^2\, s^2(a)}{T(a)}, \qquad
+                  \nu = \Bigl(\sum_a g_a\Bigr)^2 \Big/ \sum_a \frac{g_a^2}{T(a) - 1} .
+
+        Variances learnt in exploration stand in for actions whose rewards have no scatter, with one
+        degree of freedom for a single reward. The interval, Student's, is for the fixed end of the
+        experiment: not for a look every day and a stop when it pleases.
+
+        References
+        ----------
+        F. E. Satterthwaite, "An approximate distribution of estimates of variance components",
+        Biometrics Bulletin 2 (1946) 110-114.
+        B. L. Welch, "The generalization of 'Student's' problem when several different population
+        variances are involved", Biometrika 34 (1947) 28-35.
+        """
         commitment, combination = self._after_exploration()
         used = self._expect(rewards, commitment.counts)
         if self.strategy.keep_exploration:
             used = self.explored + used
         assert self.variances is not None
-        return combine(combination, used, self.variances, commitment.estimable)
+        variance, free = variance_within(combination, used, self.variances)
+        return ValueEstimate(
+            np.sum(combination * used.means, axis=-1),
+            np.where(commitment.estimable, np.sqrt(variance), np.inf),
+            commitment.estimable,
+            free,
+        )
 
     def error_given_pulls(self, variances: Floats) -> Floats:
         r"""Return the variance of the estimate given the pulls, under some variances, shape (...,).
@@ -252,10 +317,12 @@ class ExploreThenCommitTrial(Trial):
             Before the trial has committed.
         """
         commitment, combination = self._after_exploration()
-        counts = commitment.counts
-        if self.strategy.keep_exploration:
-            counts = counts + self.explored.counts
+        counts = self._used(commitment.counts, self.explored)
         return conditional_variance(combination, counts, variances)
+
+    def _used(self, counts: Counts, explored: Rewards) -> Counts:
+        """Return the numbers of rewards in the estimate, given those of the last pulls."""
+        return counts + explored.counts if self.strategy.keep_exploration else counts
 
     def _after_exploration(self) -> _Pooled:
         if self._pooled is None:

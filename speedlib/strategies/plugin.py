@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from speedlib._tolerances import FEATURES_RANK_TOLERANCE, PE_EFFICIENCY, SMOOTH_EFFICIENCY
 from speedlib.asymptotics import best_exploration_length, estimation_cost
-from speedlib.checks import Floats, check_choice, check_flag, check_share
+from speedlib.checks import Counts, Flags, Floats, check_choice, check_flag, check_share
 from speedlib.covariance import (
     COVARIANCE_ESTIMATES,
     CovarianceEstimate,
@@ -19,6 +19,7 @@ from speedlib.covariance import (
 from speedlib.designs import optimal_design
 from speedlib.estimators import column_scale
 from speedlib.exploration import EXPLORATIONS, exploration_design
+from speedlib.identification import identifiability
 from speedlib.rewards import Rewards
 from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
@@ -53,6 +54,10 @@ class PlugIn(ExploreThenCommit):
         See `ExploreThenCommit`. ``exploration_rounds="tuned"`` needs an exploration that
         determines the variances and is not offered for ``"pca"``.
     """
+
+    cure: ClassVar[str] = (
+        'take exploration="identifiable", as SPEED.practical() does, and more exploration_rounds'
+    )
 
     exploration: str = "pca"
     covariance: str = "lstsq"
@@ -90,6 +95,11 @@ class PlugIn(ExploreThenCommit):
             rewards, setting.features, self.covariance, self.ridge, self.reweighted
         )
         return estimate.floored(self.variance_floor), estimate
+
+    def determined(self, explored: Counts, setting: Setting) -> tuple[Flags, str]:
+        """Return whose variances are functions of the explored ones; see `identifiability`."""
+        found = identifiability(setting.features, explored)
+        return found.determined, repr(found)
 
     def commit_weights(self, variances: Floats, setting: Setting) -> Floats:
         """Return the designs in the shape of the variances."""
@@ -155,6 +165,7 @@ class SPEED(PlugIn):
 
     See Also
     --------
+    SPEED.practical : The choices one would make in an experiment of one's own.
     speedlib.trials.Strategy.begin : Start a trial, ``begin(features, policy, rounds, rng=...)``.
     speedlib.trials.play : Play it to its end.
     speedlib.simulation.mse_curve : Compare strategies by simulation.
@@ -163,16 +174,23 @@ class SPEED(PlugIn):
     -----
     The defaults are the printed algorithm, with the readings named in
     `speedlib.exploration.pca_directions` and `speedlib.covariance.estimate_covariance`. As printed
-    it explores d actions, which do not determine the d(d+1)/2 entries of :math:`\Sigma_*`: standard
-    errors then rest on variances that need not approach the true ones, and intervals miss their
-    nominal coverage however large n is. With ``exploration="identifiable"`` or ``"uniform"`` they
-    approach it as n grows, in higher dimensions slowly.
+    it explores d actions, which do not determine the d(d+1)/2 entries of :math:`\Sigma_*`: the
+    design it commits to need not approach the optimal one.
+
+    The interval does not rest on these variances but on the scatter of the rewards that enter the
+    estimate (`ExploreThenCommitTrial.estimate`), at the fixed end of the experiment. It holds its
+    level all the same: on nine random tables of 12 actions in 6 dimensions with Gaussian noise,
+    95 % intervals of the printed SPEED held the value in 95.0 % of the trials whose committed
+    actions had two rewards or more each (n = 100, 300, 1,000; 20,000 trials a table). Where one has
+    a single reward, a variance learnt in exploration stands in: 95 to 96 % there. If exploration
+    does not determine that variance, a trial warns as soon as it commits (`DesignWarning`; a batch
+    of replications does not), for then nothing promises this. `SPEED.practical` rarely has to.
 
     Examples
     --------
     >>> from speedlib import play, unit_ball
     >>> ball, rng = unit_ball(), np.random.default_rng(2)
-    >>> strategy = SPEED(exploration="identifiable", covariance="psd")
+    >>> strategy = SPEED.practical()
     >>> trial = strategy.begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
     >>> bool(play(trial, lambda counts: ball.bandit.pull(counts, rng)).estimable)
     True
@@ -180,6 +198,60 @@ class SPEED(PlugIn):
 
     default_name: ClassVar[str] = "SPEED"
     tolerance: float = PE_EFFICIENCY
+
+    @classmethod
+    def practical(cls, **changes: Any) -> Self:
+        r"""Return SPEED as one would run it: the choices that the printed algorithm leaves open.
+
+        Exploration determines the variances of all actions (``exploration="identifiable"``), is
+        apportioned (``exploration_sampling="balanced"``) and as long as its data recommend
+        (``exploration_rounds="tuned"``); the estimated covariance is positive semidefinite
+        (``covariance="psd"``); no action that the value needs is rounded away, and the budget is
+        spent (``rounding="efficient"``).
+
+        Parameters
+        ----------
+        **changes
+            Parameters of `SPEED` that are to have other values.
+
+        Returns
+        -------
+        SPEED
+            Named "SPEED, practical", unless a `label` is given.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If SPEED has no such parameter, or a value breaks its rule.
+
+        Notes
+        -----
+        Any budget from 2 rounds on will do. Below about 2 d it may not determine the value, which
+        `ValueEstimate.estimable` then says; below a few dozen rounds exploration hardly helps.
+        On nine random tables of 12 actions in 6 dimensions with Gaussian noise, 95 % intervals held
+        the value in 94 to 96 % of 2,000 trials each for n = 300 to 30,000, and on the first table
+        in 94.8 to 95.1 % of 20,000. From n = 1,000 on their median length was at most 1.11 times
+        that of the oracle's interval; at n = 60 it was 1.5 times.
+
+        Examples
+        --------
+        >>> from speedlib import play, unit_ball
+        >>> ball, rng = unit_ball(), np.random.default_rng(2)
+        >>> strategy = SPEED.practical(exploration_rounds=30)
+        >>> trial = strategy.begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+        >>> estimate = play(trial, lambda counts: ball.bandit.pull(counts, rng))
+        >>> strategy.name, bool(estimate.estimable)
+        ('SPEED, practical', True)
+        """
+        choices: dict[str, Any] = {
+            "label": f"{cls.default_name}, practical",
+            "exploration": "identifiable",
+            "exploration_rounds": "tuned",
+            "exploration_sampling": "balanced",
+            "covariance": "psd",
+            "rounding": "efficient",
+        }
+        return cls(**(choices | changes))
 
     def designs(self, variances: Floats, setting: Setting) -> Floats:
         """Return PE-optimal designs."""

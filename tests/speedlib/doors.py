@@ -276,6 +276,9 @@ DOORS: dict[str, Door] = {
     "ValueEstimate.interval": door(
         ValueEstimate(np.array(2.0), np.array(0.5), np.array(True)).interval, level=0.875
     ),
+    "ValueEstimate.interval of Student": door(
+        ValueEstimate(np.array(2.0), np.array(0.5), np.array(True), 7.5).interval, level=0.875
+    ),
     "estimate_covariance": door(
         estimate_covariance, rewards=REWARDS, features=X, method="ridge", ridge=0.125
     ),
@@ -349,6 +352,12 @@ DOORS: dict[str, Door] = {
         policy=B,
         rounds=100,
         replications=2,
+    ),
+    "SPEED.practical": door(
+        lambda **given: SPEED.practical(**given).begin(X, B, 100, rng=4).first_counts(),
+        exploration_rounds=20,
+        variance_floor=0.25,
+        tolerance=0.125,
     ),
     "Strategy.begin variances": door(
         lambda variances: Oracle().begin(X, B, 100, rng=4, variances=variances).first_counts(),

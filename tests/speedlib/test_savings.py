@@ -137,7 +137,7 @@ def test_kept_rewards_count_in_the_error() -> None:
     found = estimate_saving(trial, last, seed=3, repetitions=100)
     pooled = trial.explored + last
     error = np.sum(POLICY**2 * trial.variances / pooled.counts)
-    assert np.sqrt(error) == pytest.approx(float(trial.estimate(last).standard_error), rel=1e-9)
+    assert error == pytest.approx(float(trial.error_given_pulls(trial.variances)), rel=1e-9)
     assert found.rounds == pytest.approx(found.losses / error, rel=1e-9)
     assert np.all(found.low < found.rounds) and np.all(found.rounds < found.high)
 

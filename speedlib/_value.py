@@ -1,0 +1,86 @@
+"""An estimated value with its standard error, and the intervals around it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib._arrays import real_array
+from speedlib._within import student_quantile
+from speedlib.checks import Flags, Floats, check_finite, check_share
+
+
+@dataclass(frozen=True, eq=False)
+class ValueEstimate:
+    """An estimate of a policy's value; scalars, or arrays over replications.
+
+    Parameters
+    ----------
+    value : array, shape (...,)
+        The estimate of the value, in units of reward.
+    standard_error : array, shape (...,)
+        Its standard error under the variances used, in units of reward.
+    estimable : array of bool, shape (...,)
+        Whether the sampled actions determine the value at all. Where they do not, `value` comes
+        from a generalised inverse, is biased, and `standard_error` is infinite.
+    degrees_of_freedom : array, shape (...,), or one number
+        Those of Student's law, positive. Infinite, as by default, where the standard error is that
+        of known variances, or of ones that count as known: intervals are then normal.
+    """
+
+    value: Floats
+    standard_error: Floats
+    estimable: Flags
+    degrees_of_freedom: Floats | float = math.inf
+
+    def __post_init__(self) -> None:
+        free = np.asarray(self.degrees_of_freedom, dtype=np.float64)
+        if not np.all(free > 0):
+            wrong = free[~(free > 0)].ravel()[0]
+            raise ValueError(f"degrees_of_freedom: must be positive; got {wrong:g}")
+        shape = np.shape(self.value)
+        if free.ndim and free.shape != shape:
+            raise ValueError(
+                f"degrees_of_freedom: expected one number, or shape {shape}; got shape {free.shape}"
+            )
+        object.__setattr__(self, "degrees_of_freedom", np.broadcast_to(free, shape))
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return Student's confidence interval of the given level, 0 < level < 1.
+
+        It holds its level at the fixed end of an experiment. Whoever looks again and again, and
+        stops once the interval is to the taste, meets the true value less often.
+        """
+        return _interval(self.value, self.standard_error, level, self.degrees_of_freedom)
+
+    def __repr__(self) -> str:
+        if np.ndim(self.value):
+            return f"ValueEstimate({np.size(self.value)} replications)"
+        low, high = self.interval()
+        return (
+            f"ValueEstimate(value={float(self.value):.6g}, "
+            f"standard_error={float(self.standard_error):.3g}, "
+            f"95% interval=({float(low):.6g}, {float(high):.6g}))"
+        )
+
+
+def normal_interval(middle: ArrayLike, error: ArrayLike, level: float) -> tuple[Floats, Floats]:
+    """Return the ends of normal intervals of the given level; an error may be infinite."""
+    return _interval(middle, error, level, math.inf)
+
+
+def _interval(
+    middle: ArrayLike, error: ArrayLike, level: float, degrees_of_freedom: Floats | float
+) -> tuple[Floats, Floats]:
+    center = check_finite("middle", middle)
+    spread = np.asarray(real_array("error", error), dtype=np.float64)
+    if not np.all(spread >= 0):
+        raise ValueError(f"error: must be at least 0; got {spread[~(spread >= 0)].ravel()[0]:g}")
+    if spread.ndim and spread.shape != center.shape:
+        raise ValueError(f"error: expected shape {center.shape}; got shape {spread.shape}")
+    upper = (1 + check_share("level", level)) / 2
+    half = student_quantile(np.asarray(degrees_of_freedom), upper) * spread
+    return np.asarray(center - half), np.asarray(center + half)

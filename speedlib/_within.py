@@ -1,0 +1,97 @@
+r"""The error of an estimate from the scatter of the rewards that it combines.
+
+Given exploration, the estimate of explore-then-commit is :math:`\sum_a \ell_a\,\bar r(a)` with
+coefficients and counts that no later reward changes. Its variance is a sum over the pulled actions,
+and the scatter :math:`S(a)` of the rewards of each estimates its part without bias:
+
+.. math:: \sum_a \frac{\ell_a^2\,\sigma^2(a)}{T(a)} \approx \sum_a g_a, \qquad
+          g_a = \frac{\ell_a^2\, s^2(a)}{T(a)}, \qquad s^2(a) = \frac{S(a)}{T(a) - 1} .
+
+A variance learnt before, which decided the pulls, would not do: an action that looked quiet by
+chance is pulled too seldom *and* called quiet once more, so that the error is too small. Under
+Gaussian noise the sum has about the law of a chi square with
+
+.. math:: \nu = \Bigl(\sum_a g_a\Bigr)^2 \Big/ \sum_a \frac{g_a^2}{\nu_a}, \qquad
+          \nu_a = T(a) - 1,
+
+degrees of freedom, its mean and variance matched (Satterthwaite), and the interval takes Student's
+quantile. For one action it is the t-interval of a mean, for two that of Welch's test.
+
+Rewards without any scatter, a single one or several that are all alike, do not say that there is no
+noise. They count as one more squared deviation, as large as the variance learnt in exploration or
+the mean variance of the other rewards, whichever is larger: :math:`s^2(a) = v(a)/T(a)` with
+:math:`\nu_a = T(a)`.
+
+Limits. Rewards of one action must be independent with one variance. The interval is for the fixed
+end of the experiment: whoever looks at it every day, and stops when it pleases, leaves the true
+value out more often than the level says. Where an action that matters has few rewards with heavy
+tails, or rare large ones, it is too short.
+
+References
+----------
+F. E. Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics
+Bulletin 2 (1946) 110-114.
+B. L. Welch, "The generalization of 'Student's' problem when several different population variances
+are involved", Biometrika 34 (1947) 28-35.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from speedlib._tolerances import NO_SCATTER
+from speedlib.checks import Floats
+from speedlib.rewards import Rewards
+
+
+def variance_within(
+    coefficients: Floats, rewards: Rewards, learnt: Floats
+) -> tuple[Floats, Floats]:
+    """Estimate the variance of a combination of mean rewards from their scatter.
+
+    Parameters
+    ----------
+    coefficients : array, shape (..., A)
+        What multiplies the mean rewards.
+    rewards : Rewards
+        The rewards that are combined, of shape (..., A).
+    learnt : array, shape (..., A)
+        Variances from elsewhere, for actions whose rewards have no scatter.
+
+    Returns
+    -------
+    variance : array, shape (...,)
+        In units of reward squared.
+    degrees_of_freedom : array, shape (...,)
+        At least 1; infinite where the variance is 0.
+    """
+    counts = rewards.counts.astype(np.float64)  # products of counts may exceed 2**63
+    alike = rewards.scatters <= counts * (NO_SCATTER * rewards.means) ** 2
+    free = np.where(alike, counts, counts - 1)
+    scatter = np.where(alike, 0.0, rewards.scatters)
+    pooled = scatter.sum(axis=-1, keepdims=True) / np.maximum(
+        np.where(alike, 0, free).sum(axis=-1, keepdims=True), 1
+    )
+    squares = np.where(alike, np.maximum(learnt, pooled), scatter)
+    pulled = counts > 0
+    times = np.where(pulled, counts * free, 1)
+    parts = np.where(pulled, coefficients**2 * squares / times, 0.0)
+    variance = np.asarray(parts.sum(axis=-1))
+    some = variance > 0
+    shares = parts / np.where(some, variance, 1.0)[..., None]
+    spread = np.sum(shares**2 / np.maximum(free, 1), axis=-1)
+    return variance, np.where(some, 1.0 / np.where(some, spread, 1.0), np.inf)
+
+
+def student_quantile(degrees_of_freedom: Floats, probability: float) -> Floats:
+    """Return quantiles of Student's law, the normal one where the degrees are infinite."""
+    from statistics import NormalDist  # brings decimal numbers and fractions along
+
+    normal = NormalDist().inv_cdf(probability)
+    finite = np.isfinite(degrees_of_freedom)
+    if not finite.any():
+        return np.full(degrees_of_freedom.shape, normal)
+    from scipy.special import stdtrit  # takes longer to import than all of numpy
+
+    found = stdtrit(np.where(finite, degrees_of_freedom, 1.0), probability)
+    return np.where(finite, found, normal)
