@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from speedlib._tolerances import SAVING_OPTIMALITY
 from speedlib.bandit import LinearBandit
 from speedlib.checks import Flags, Floats, check_count, check_share
+from speedlib.covariance import covariance_estimate
 from speedlib.criteria import pe_loss
 from speedlib.estimators import fit_parameter
 from speedlib.rewards import Rewards
@@ -120,17 +122,12 @@ def estimate_saving(
             "is worth no number of rounds; repeat it with more rounds, or with "
             'rounding="efficient", which drops no action of the design'
         )
-    assert trial.variances is not None
-    theta = _fitted(trial, rewards)
-    means, variances = theta @ setting.features.T, trial.variances
-    error = trial.error_given_pulls(variances)
-    if not error > 0:
+    theta, variances = _refitted(trial, rewards)
+    if not trial.error_given_pulls(variances) > 0:
         raise ValueError(
             "trial: its target policy has the mean feature vector 0, whose value is 0 whatever the "
             "rewards are; no round is needed to estimate it"
         )
-    rounds = _rounds(setting, error, means, variances)
-
     world = LinearBandit(setting.features, theta, variances=variances)
     rng = np.random.default_rng([check_count("seed", seed, 0), 2])
     again = trial.strategy.begin(
@@ -138,18 +135,14 @@ def estimate_saving(
     )
     assert isinstance(again, ExploreThenCommitTrial)
     last = world.pull(commit(again, lambda counts: world.pull(counts, rng)).counts, rng)
-    assert again.variances is not None
-    found = _rounds(
-        setting,
-        again.error_given_pulls(again.variances),
-        _fitted(again, last) @ setting.features.T,
-        again.variances,
+    errors = np.log(_rounds(again, *_refitted(again, last)) / _rounds(again, theta, variances))
+    known = again.commitment.estimable
+    least, most = _ends(errors, known, tail)
+    middle = np.median(errors[known], axis=0) if known.any() else np.zeros(len(ON_POLICY))
+    rounds, low, high = (
+        _rounds(trial, theta, variances) * np.exp(-error) for error in (middle, most, least)
     )
-    errors = np.log(found / _rounds(setting, again.error_given_pulls(variances), means, variances))
-    least, most = _ends(errors, again.commitment.estimable, tail)
-    return Saving(
-        _losses(setting, means, variances), rounds, rounds * np.exp(-most), rounds * np.exp(-least)
-    )
+    return Saving(_losses(setting, theta, variances), rounds, low, high)
 
 
 def _ends(errors: Floats, known: Flags, tail: float) -> tuple[Floats, Floats]:
@@ -173,21 +166,30 @@ def _ends(errors: Floats, known: Flags, tail: float) -> tuple[Floats, Floats]:
     return ends[0], ends[1]
 
 
-def _fitted(trial: ExploreThenCommitTrial, rewards: Rewards) -> Floats:
-    """Return the reward parameter estimated from all rewards, shape (..., d)."""
-    assert trial.variances is not None
-    return fit_parameter(trial.explored + rewards, trial.setting.features, trial.variances)
+def _refitted(trial: ExploreThenCommitTrial, rewards: Rewards) -> tuple[Floats, Floats]:
+    """Return the parameter, shape (..., d), and the variances, (..., A), fitted to all rewards.
+
+    The variances with which a trial commits make what it commits to look quiet. Fitted to the
+    rewards of the commitment, too, they hardly do.
+    """
+    pooled, features = trial.explored + rewards, trial.setting.features
+    estimate = covariance_estimate(
+        pooled, features, "psd", reweighted=True, tolerance=SAVING_OPTIMALITY
+    )
+    variances = estimate.floored(trial.strategy.variance_floor)
+    return fit_parameter(pooled, features, variances), variances
 
 
-def _losses(setting: Setting, means: Floats, variances: Floats) -> Floats:
+def _losses(setting: Setting, theta: Floats, variances: Floats) -> Floats:
     """Return the error of running the target policy times rounds, both ways, shape (..., 2)."""
-    policy = setting.policy
+    policy, means = setting.policy, theta @ setting.features.T
     spread = (means - (means @ policy)[..., None]) ** 2
     average = (variances + spread) @ policy
     least_squares = pe_loss(policy, setting.features, variances, policy=policy)
     return np.stack([average, np.asarray(least_squares)], axis=-1)
 
 
-def _rounds(setting: Setting, error: Floats, means: Floats, variances: Floats) -> Floats:
-    """Return after how many rounds the target policy has this error, both ways, (..., 2)."""
-    return np.asarray(_losses(setting, means, variances) / error[..., None])
+def _rounds(trial: ExploreThenCommitTrial, theta: Floats, variances: Floats) -> Floats:
+    """Return after how many rounds the target policy is as precise, both ways, shape (..., 2)."""
+    error = trial.error_given_pulls(np.broadcast_to(variances, trial.setting.shape))
+    return np.asarray(_losses(trial.setting, theta, variances) / error[..., None])
