@@ -257,7 +257,7 @@ def _find_constants(names: Sequence[str], columns: Floats, faults: Faults) -> No
         # One number alone may be all that was read before a fault.
         if len(known) > 1 and np.ptp(known) <= CONSTANT_TOLERANCE * np.abs(known).max():
             faults.add(
-                f": column {name} is constant ({known[0]:g})",
-                " and tells nothing; name it in leave_out, and where the model needs a constant, "
-                "choose intercept = true",
+                f": column {name} is constant ({known[0]:g}) and tells nothing",
+                "; name it in leave_out, and where the model needs a constant, choose intercept = "
+                "true",
             )
