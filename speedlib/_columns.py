@@ -45,7 +45,7 @@ class Faults:
         """Raise a ValueError with all faults, if there are any."""
         if not self._found:
             return
-        sentences = []
+        sentences: list[str] = []
         for cure, (first, *others) in self._found.items():
             also = "".join(f" and {other.lstrip(',: ')}" for other in others)
             begin = f" Also {first.lstrip(',: ')}" if sentences else first

@@ -1,9 +1,13 @@
 r"""What an experiment saves: how many rounds of the target policy are as precise as it is.
 
+Let an experiment have pulled action a T(a) times and combine mean rewards with coefficients
+:math:`\ell`. Given these its mean squared error is :math:`e = \sum_a \ell_a^2\sigma^2(a)/T(a)`.
 Whoever runs the target policy itself for m rounds and averages the rewards has the mean squared
-error :math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; by weighted least squares
-:math:`c^\top A(\pi)^- c / m`. An experiment whose estimate has the error e is worth m rounds for
-which these equal e. Means, variances and e are estimated from the experiment's own rewards.
+error :math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; by weighted least squares,
+with the true variances and in the limit of many rounds, :math:`c^\top A(\pi)^- c / m`. The
+experiment is worth the m for which the one equals the other, as a real number. The true m takes
+the true means and variances, and the pulls and coefficients of this experiment; it is estimated
+from the experiment's own rewards.
 """
 
 from __future__ import annotations
@@ -36,12 +40,14 @@ class Saving:
     Attributes
     ----------
     losses : ndarray, shape (2,)
-        Its mean squared error times the number of rounds, in units of reward squared.
+        Its mean squared error times the number of rounds, in units of reward squared, with the
+        means and variances fitted to all rewards.
     rounds : ndarray, shape (2,)
-        Estimated number of rounds after which it is as precise as the experiment.
+        Estimated number of rounds after which it is as precise as the experiment, corrected for
+        its bias: finite, and from `low` to `high`.
     low, high : ndarray, shape (2,)
-        Ends of bootstrap intervals for `rounds`; 0 and infinite where too many of the repeated
-        experiments do not determine the value.
+        Ends of bootstrap intervals for the true number; 0 and infinite where too many of the
+        repeated experiments do not determine the value.
     """
 
     losses: Floats
@@ -90,21 +96,37 @@ def estimate_saving(
 
     Notes
     -----
-    The interval comes from a parametric bootstrap: the whole experiment, exploration included, is
-    simulated again in the bandit that was fitted, with Gaussian noise. There the true ratio of
-    errors is known, and the quantiles of the logarithm of estimated over true ratio are taken off
-    the estimate's. It supposes that the fitted bandit is close to the true one: where the variances
-    are known roughly only, as after a short exploration in many dimensions, the interval holds the
-    true number less often than its level says, and `Saving.rounds`, which is not corrected, is too
-    large as a rule. In random bandits of 12 actions in 4 dimensions and 10,000 rounds, intervals of
-    95 % were seen to hold it in 78 to 88 % of the experiments.
+    Means and variances are fitted to all rewards, those of the commitment included: the variances
+    by `estimate_covariance` over the positive semidefinite matrices, reweighted, with the floor of
+    the strategy. Those of exploration alone chose the pulls, and make what they chose look quiet:
+    a ratio that rests on them flatters.
+
+    Let :math:`\hat m` be the ratio of errors for them. The whole experiment, exploration included,
+    is simulated again R times in the bandit that was fitted, with Gaussian noise (a parametric
+    bootstrap). There the true number :math:`m_r` of each repetition is known, and with the error
+    :math:`\epsilon_r = \log(\hat m_r / m_r)` of what its rewards say,
+
+    .. math:: m \approx \hat m\, e^{-\operatorname{median}\epsilon}, \qquad
+              \bigl[\hat m\, e^{-q_{1-\alpha/2}},\; \hat m\, e^{-q_{\alpha/2}}\bigr],
+
+    with the quantiles q of :math:`\epsilon`. It supposes that errors in the fitted bandit are
+    distributed as in the true one. In 200 experiments with random bandits of 12 actions in 4 or 6
+    dimensions, 1,000 to 10,000 rounds, SPEED with an exploration that determines the variances and
+    300 repetitions, the median of estimate over truth was 1.01 for both ways, and intervals of 95 %
+    held the truth in 92 % of the experiments. Most misses are near; where the budget is small and
+    variances are known roughly, intervals are somewhat too short. Where the pulls leave
+    variances of actions open that the target policy takes, no estimate of the saving is sound.
+
+    The cost is R simulated experiments, each with two regressions over the positive semidefinite
+    matrices more than the strategy itself has: for 1,000 of 12 actions, 3 to 7 seconds.
 
     With ``keep_exploration=True`` the error is that of all rewards that enter the estimate, as in
     its standard error: given the pulls, and without the small bias that kept rewards bring along.
 
     A repetition whose pulls do not determine the value has no ratio of errors, and nothing says how
     far it is off. It counts as infinitely far in both directions: where more of them than a tail of
-    the interval holds are such, `low` is 0 and `high` is infinite.
+    the interval holds are such, `low` is 0 and `high` is infinite. `rounds` is corrected by the
+    median of those that are known.
     """
     if not isinstance(trial, ExploreThenCommitTrial) or not isinstance(trial.strategy, PlugIn):
         name = getattr(trial, "name", type(trial).__name__)
