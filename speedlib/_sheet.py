@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-import math
 import os
 import re
 import unicodedata
@@ -16,20 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from speedlib._arrays import shown
-from speedlib._numerals import (
-    DECIMALS,
-    as_decimal,
-    as_millions,
-    as_thousands,
-    is_number,
-    with_point,
-    without_thousands,
-)
+from speedlib._columns import PLAIN, Faults, column_of_numbers
+from speedlib._numerals import DECIMALS, as_decimal, as_millions, as_thousands
 from speedlib._table_text import LINE_END, SEPARATORS, name_of, read_text, separator_of, tidy_quotes
-from speedlib.checks import LARGEST, SMALLEST, Floats, check_choice
+from speedlib.checks import Floats, check_choice
 
 AnyPath = str | os.PathLike[str]
 
@@ -41,7 +31,6 @@ INDEX = (
     "an index that pandas saved stays away with to_csv(..., index=False), row names of R with "
     "row.names = FALSE"
 )
-PLAIN = "write numbers as -1.5, 2000 or 2e-3, without units and without marks of thousands"
 
 
 @dataclass(frozen=True)
@@ -78,14 +67,17 @@ class Sheet:
         return [row[place] for row in self.rows]
 
     def require(self, names: Iterable[str], cure: str = "") -> None:
-        """Refuse a file that lacks one of the columns."""
-        for name in names:
-            if name not in self.header:
-                be = "is" if len(self.header) == 1 else "are"
-                near = did_you_mean(name, self.header) or f"there {be} {', '.join(self.header)}"
-                other = _separator_hint(self.header, self.mark)
-                said = "; ".join(part for part in (near, other, cure) if part).replace("?;", "?")
-                raise ValueError(f"{self.path}: has no column {name!r}; {said}")
+        """Refuse a file that lacks some of the columns; all of them are named."""
+        lacking = [name for name in names if name not in self.header]
+        if not lacking:
+            return
+        be = "is" if len(self.header) == 1 else "are"
+        near = " ".join(filter(None, (did_you_mean(name, self.header) for name in lacking)))
+        near = near or f"there {be} {', '.join(self.header)}"
+        other = _separator_hint(self.header, self.mark)
+        said = "; ".join(part for part in (near, other, cure) if part).replace("?;", "?")
+        called = " and no column ".join(map(repr, lacking))
+        raise ValueError(f"{self.path}: has no column {called}; {said}")
 
     def refuse_strays(
         self, meant: Iterable[str], left: Iterable[str] = (), cure: str = "", *, any_case: bool
@@ -105,21 +97,20 @@ class Sheet:
         """
         meant, left = tuple(meant), frozenset(left)
         keys = {_key(name): name for name in meant if any_case}
+        faults = Faults(self.path)
         for place, name in enumerate(self.header):
             if name in left or name in meant:
                 continue
-            where = f"{self.path}, line {self.top}: column {place + 1}, {name!r},"
+            where = f", line {self.top}: column {place + 1}, {name!r},"
             if UNNAMED.fullmatch(name):
-                raise ValueError(
-                    f"{where} has the name that pandas gives to one without; delete or rename "
-                    f"it{cure}; {INDEX}"
-                )
+                said = f"has the name that pandas gives to one without; delete or rename it{cure}"
+                faults.add(where, f" {said}; {INDEX}")
+                continue
             plain = AGAIN.sub("", name)
             first = plain if plain in meant else keys.get(_key(plain))
             if first is not None:
-                raise ValueError(
-                    f"{where} looks like a second {first!r}; delete or rename it{cure}"
-                )
+                faults.add(where, f" looks like a second {first!r}; delete or rename it{cure}")
+        faults.refuse()
 
     def decimal(self, names: Iterable[str], decimal: str, nothing: Iterable[str] = ()) -> str:
         """Return what stands before the decimals in these columns, a point or a comma.
@@ -182,31 +173,23 @@ class Sheet:
                     return line, name, entry
         return None
 
-    def numbers(self, name: str, point: str, nothing: Iterable[str] = (), hint: str = "") -> Floats:
-        """Return a column of numbers; nan for entries that stand for nothing, in small letters."""
+    def numbers(
+        self,
+        names: Iterable[str],
+        point: str,
+        faults: Faults,
+        nothing: Iterable[str] = (),
+        hint: str = "",
+    ) -> list[Floats]:
+        """Return columns of numbers; nan for entries that stand for nothing, in small letters.
+
+        Of each column that holds something else the first such entry is added to the faults.
+        """
         words = frozenset(nothing)
-        gaps = {float(plain) for word in words if is_number(plain := with_point(word, point))}
-        entries = self.column(name)
-        numbers = np.full(len(entries), np.nan)
-        for place, (line, entry) in enumerate(zip(self.lines, entries, strict=True)):
-            if entry.lower() in words:
-                continue
-            plain = with_point(entry, point)
-            number = float(plain) if is_number(plain) else math.nan
-            if number in gaps:
-                continue
-            if not math.isfinite(number) or (number and not SMALLEST <= abs(number) <= LARGEST):
-                kind = name_of(DECIMALS, point)
-                cure = PLAIN + hint if entry else f"write a number{hint}"
-                if bare := without_thousands(entry, point):
-                    cure = f"write {bare}, without marks of thousands"
-                wrong = f", which is no number with a decimal {kind}; {cure}"
-                if math.isfinite(number):
-                    sizes = f"between {SMALLEST:g} and {LARGEST:g} in size"
-                    wrong = f"; numbers must lie {sizes}: choose another unit"
-                raise ValueError(f"{self.path}, line {line}: column {name} holds {entry!r}{wrong}")
-            numbers[place] = number
-        return numbers
+        return [
+            column_of_numbers(name, self.lines, self.column(name), point, words, hint, faults)
+            for name in names
+        ]
 
 
 def read_sheet(path: AnyPath, separator: str = "auto") -> Sheet:

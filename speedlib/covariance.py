@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._tolerances import (
+    PSD_OPTIMALITY,
     QUADRATIC_RANK_TOLERANCE,
     REWEIGHTING_FLOOR,
     ROWS_RANK_TOLERANCE,
@@ -157,13 +158,14 @@ def covariance_estimate(
     method: str,
     ridge: float = 0.01,
     reweighted: bool = False,
+    tolerance: float = PSD_OPTIMALITY,
 ) -> CovarianceEstimate:
-    """Estimate the covariance for checked arguments."""
+    """Estimate the covariance for checked arguments; ``"psd"`` to some optimality."""
     penalty = ridge if method == "ridge" else None
-    estimate = _regress(rewards, features, method, penalty, None)
+    estimate = _regress(rewards, features, method, penalty, None, tolerance)
     if reweighted:
         first = estimate.floored(REWEIGHTING_FLOOR)
-        estimate = _regress(rewards, features, method, penalty, first)
+        estimate = _regress(rewards, features, method, penalty, first, tolerance)
     return estimate
 
 
@@ -173,6 +175,7 @@ def _regress(
     method: str,
     penalty: float | None,
     variances: Floats | None,
+    tolerance: float,
 ) -> CovarianceEstimate:
     """Regress squared residuals once, weighting by variances if there are any."""
     weights = np.ones(len(features)) if variances is None else variances
@@ -182,7 +185,7 @@ def _regress(
     Sigma, rank = _minimum_norm(points, root, target, features)
     optimality = np.zeros(Sigma.shape[:-2])
     if method == "psd":
-        Sigma, optimality = regress_psd(points, root, target, features, Sigma)
+        Sigma, optimality = regress_psd(points, root, target, features, Sigma, tolerance)
     if penalty is not None:
         Sigma = _penalised(points, root, target, penalty)
     mean_square = np.sum(rewards.counts * squares, axis=-1) / rewards.rounds

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from speedlib._arrays import shown
+from speedlib._columns import Faults
 from speedlib._numerals import DECIMALS
 from speedlib._sheet import AnyPath, Sheet, did_you_mean, no_such_file, read_sheet
 from speedlib.checks import Counts, Floats, check_choice, check_policy
@@ -238,8 +239,10 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
 
 
 def _numbers(sheet: Sheet, names: Sequence[str], decimal: str) -> list[Floats]:
-    point = sheet.decimal(names, decimal)
-    return [sheet.numbers(name, point) for name in names]
+    faults = Faults(sheet.path)
+    columns = sheet.numbers(names, sheet.decimal(names, decimal), faults)
+    faults.refuse()
+    return columns
 
 
 def _check_names(sheet: Sheet, names: Sequence[str]) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from speedlib._arrays import shown
+from speedlib._columns import Faults
 from speedlib._numerals import DECIMALS
 from speedlib._sheet import AnyPath, Sheet, composed, counted, no_such_file, read_sheet, was
 from speedlib._table_text import SEPARATORS, name_of
 from speedlib._tolerances import CONSTANT_TOLERANCE, NOISELESS_TOLERANCE
-from speedlib.checks import SMALLEST, Flags, Floats, check_choice, check_flag
+from speedlib.checks import SMALLEST, Flags, Floats, check_choice, check_flag, check_policy
 
 __all__ = ["Measurements", "read_measurements"]
 
@@ -41,6 +42,8 @@ class Measurements:
         The line of the file that each sample stands in; the first line is 1.
     notes : tuple of str
         What was assumed and left out, in sentences.
+    policy : ndarray, shape (N,), or None
+        The target policy: how often it takes each sample. None where no column holds it.
     """
 
     columns: tuple[str, ...]
@@ -49,6 +52,7 @@ class Measurements:
     values: Floats
     lines: tuple[int, ...]
     notes: tuple[str, ...]
+    policy: Floats | None = None
 
 
 def read_measurements(
@@ -61,6 +65,7 @@ def read_measurements(
     missing: str = "refuse",
     missing_values: Sequence[str] = (),
     intercept: bool = False,
+    policy: str = "",
 ) -> Measurements:
     """Read a table of features and a target.
 
@@ -87,6 +92,9 @@ def read_measurements(
         which -200.0 then does, too.
     intercept : bool
         Whether the model will have an intercept: one feature more for which rows must suffice.
+    policy : str
+        Name of the column with the probabilities of a target policy, which is then no feature;
+        empty if there is none.
 
     Returns
     -------
@@ -97,22 +105,27 @@ def read_measurements(
     ValueError
         If the file cannot be read, a column is unknown, has no name (as the index that pandas
         saves) or looks like a second target, an entry is no number or too large or small for
-        squares, a column is constant, the target has no noise, or too few rows remain.
-        The text names file, column and line, and what to do.
+        squares, a column is constant, the target has no noise, the probabilities of the rows that
+        are kept do not sum to one, or too few rows remain. The text names the file, what to do, and
+        each column at fault with the line of its first fault.
     """
     check_choice("decimal", decimal, ("auto", *DECIMALS))
     check_choice("missing", missing, MISSING)
     check_flag("intercept", intercept)
-    if not isinstance(target, str):
-        raise TypeError(f"target: must be the name of a column; got {shown(target)}")
+    for argument, name in (("target", target), ("policy", policy)):
+        if not isinstance(name, str):
+            raise TypeError(f"{argument}: must be the name of a column; got {shown(name)}")
     for argument, names in (("leave_out", leave_out), ("missing_values", missing_values)):
         if isinstance(names, str):
             raise ValueError(f"{argument}: must be a list, as [{names!r}]; got {names!r}")
         if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
             raise TypeError(f"{argument}: must be a list of texts; got {shown(names)}")
-    (target,), leave_out = composed((target,)), composed(leave_out)
-    if target in leave_out:
-        raise ValueError(f"leave_out: holds {target!r}, which is the target; take it out")
+    (target, policy), leave_out = composed((target, policy)), composed(leave_out)
+    for name, part in ((target, "target"), (policy, "policy")):
+        if name in leave_out and name:
+            raise ValueError(f"leave_out: holds {name!r}, which is the {part}; take it out")
+    if policy == target:
+        raise ValueError(f"policy: must name another column than the target; got {policy!r}")
     try:
         sheet = read_sheet(path, separator)
     except FileNotFoundError:
@@ -121,32 +134,56 @@ def read_measurements(
         raise ValueError(f"{path}: has no rows below the header; write one for each sample")
     sheet.require((target,), "target names the column that was measured")
     sheet.require(leave_out, "it is named by leave_out; [] leaves nothing out")
-    sheet.refuse_strays((target,), leave_out, ", or name it in leave_out", any_case=False)
-    features = [name for name in sheet.header if name not in {target, *leave_out}]
+    meant = (target, policy) if policy else (target,)
+    sheet.require(meant[1:], "policy names the column of probabilities, '' if there is none")
+    sheet.refuse_strays(meant, leave_out, ", or name it in leave_out", any_case=False)
+    features = [name for name in sheet.header if name not in {*meant, *leave_out}]
     if not features:
         raise ValueError(
-            f"{path}: no column is left as a feature beside {target}; add one, or name fewer in "
-            "leave_out"
+            f"{path}: no column is left as a feature beside {' and '.join(meant)}; add one, or "
+            "name fewer in leave_out"
         )
-    used = (*features, target)
+    used = (*features, *meant)
     nothing = NOTHING | {value.lower() for value in composed(missing_values)}
     point = sheet.decimal(used, decimal, nothing)
     hint = (
         "; if it is a column of text, name it in leave_out; if it stands for a missing value, name "
         "it in missing_values"
     )
-    table = np.column_stack([sheet.numbers(name, point, nothing, hint) for name in used])
+    faults = Faults(sheet.path)
+    table = np.column_stack(sheet.numbers(used, point, faults, nothing, hint))
+    if faults:  # what else is wrong is said in the same message
+        _find_constants(features, table.T[: len(features)], faults)
+    faults.refuse()
     mark = name_of(SEPARATORS, sheet.mark)
     notes = [
         f"Entries are separated by a {mark}, decimals by a {name_of(DECIMALS, point)}.",
         *sheet.notes,
     ]
     complete = _complete(sheet, used, table, missing, notes)
-    X, y = table[complete, :-1], table[complete, -1]
+    X, y = table[complete, : len(features)], table[complete, len(features)]
     _check_features(sheet.path, features, X, notes, intercept)
     _check_target(sheet.path, target, X, y)
+    chances = _policy(sheet, policy, table[:, -1], complete) if policy else None
     kept = tuple(np.array(sheet.lines)[complete].tolist())
-    return Measurements(tuple(features), target, X, y, kept, tuple(notes))
+    return Measurements(tuple(features), target, X, y, kept, tuple(notes), chances)
+
+
+def _policy(sheet: Sheet, name: str, chances: Floats, complete: Flags) -> Floats:
+    """Return the probabilities of the complete rows, or say why they are none."""
+    try:
+        return check_policy(chances[complete], int(complete.sum()), name)
+    except ValueError as error:
+        lost = float(np.nansum(chances[~complete]))
+        dropped = (
+            f", or fill the gaps of the rows that were dropped, which hold {lost:g} of it"
+            if lost > 0
+            else ""
+        )
+        raise ValueError(
+            f"{sheet.path}: column {error}; policy names it as the target policy: write how often "
+            f"that takes each row{dropped}"
+        ) from None
 
 
 def _complete(
@@ -204,12 +241,9 @@ def _check_features(
             f"for {counted(X.shape[1], 'feature')}{' and an intercept' * intercept}; more rows "
             "than features are needed, and many more to fit variances"
         )
-    for name, column in zip(names, X.T, strict=True):
-        if np.ptp(column) <= CONSTANT_TOLERANCE * np.abs(column).max():
-            raise ValueError(
-                f"{path}: column {name} is constant ({column[0]:g}) and tells nothing; name it in "
-                "leave_out, and where the model needs a constant, choose intercept = true"
-            )
+    faults = Faults(path)
+    _find_constants(names, X.T, faults)
+    faults.refuse()
     scaled = X / np.sqrt(np.mean(X**2, axis=0))
     if (rank := int(np.linalg.matrix_rank(scaled))) < X.shape[1]:
         notes.append(
@@ -221,3 +255,16 @@ def _check_features(
             f"{len(X)} rows are few for the {d * (d + 1) // 2} unknowns of the variances: expect a "
             "rough fit."
         )
+
+
+def _find_constants(names: Sequence[str], columns: Floats, faults: Faults) -> None:
+    """Add the features that are constant as far as they are numbers."""
+    for name, column in zip(names, columns, strict=True):
+        known = column[~np.isnan(column)]
+        # One number alone may be all that was read before a fault.
+        if len(known) > 1 and np.ptp(known) <= CONSTANT_TOLERANCE * np.abs(known).max():
+            faults.add(
+                f": column {name} is constant ({known[0]:g}) and tells nothing",
+                "; name it in leave_out, and where the model needs a constant, choose intercept = "
+                "true",
+            )

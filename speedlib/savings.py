@@ -1,9 +1,13 @@
 r"""What an experiment saves: how many rounds of the target policy are as precise as it is.
 
+Let an experiment have pulled action a T(a) times and combine mean rewards with coefficients
+:math:`\ell`. Given these its mean squared error is :math:`e = \sum_a \ell_a^2\sigma^2(a)/T(a)`.
 Whoever runs the target policy itself for m rounds and averages the rewards has the mean squared
-error :math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; by weighted least squares
-:math:`c^\top A(\pi)^- c / m`. An experiment whose estimate has the error e is worth m rounds for
-which these equal e. Means, variances and e are estimated from the experiment's own rewards.
+error :math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; by weighted least squares,
+with the true variances and in the limit of many rounds, :math:`c^\top A(\pi)^- c / m`. The
+experiment is worth the m for which the one equals the other, as a real number. The true m takes
+the true means and variances, and the pulls and coefficients of this experiment; it is estimated
+from the experiment's own rewards.
 """
 
 from __future__ import annotations
@@ -12,8 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from speedlib._tolerances import SAVING_OPTIMALITY
 from speedlib.bandit import LinearBandit
 from speedlib.checks import Flags, Floats, check_count, check_share
+from speedlib.covariance import covariance_estimate
 from speedlib.criteria import pe_loss
 from speedlib.estimators import fit_parameter
 from speedlib.rewards import Rewards
@@ -34,12 +40,14 @@ class Saving:
     Attributes
     ----------
     losses : ndarray, shape (2,)
-        Its mean squared error times the number of rounds, in units of reward squared.
+        Its mean squared error times the number of rounds, in units of reward squared, with the
+        means and variances fitted to all rewards.
     rounds : ndarray, shape (2,)
-        Estimated number of rounds after which it is as precise as the experiment.
+        Estimated number of rounds after which it is as precise as the experiment, corrected for
+        its bias: finite, and from `low` to `high`.
     low, high : ndarray, shape (2,)
-        Ends of bootstrap intervals for `rounds`; 0 and infinite where too many of the repeated
-        experiments do not determine the value.
+        Ends of bootstrap intervals for the true number; 0 and infinite where too many of the
+        repeated experiments do not determine the value.
     """
 
     losses: Floats
@@ -88,21 +96,37 @@ def estimate_saving(
 
     Notes
     -----
-    The interval comes from a parametric bootstrap: the whole experiment, exploration included, is
-    simulated again in the bandit that was fitted, with Gaussian noise. There the true ratio of
-    errors is known, and the quantiles of the logarithm of estimated over true ratio are taken off
-    the estimate's. It supposes that the fitted bandit is close to the true one: where the variances
-    are known roughly only, as after a short exploration in many dimensions, the interval holds the
-    true number less often than its level says, and `Saving.rounds`, which is not corrected, is too
-    large as a rule. In random bandits of 12 actions in 4 dimensions and 10,000 rounds, intervals of
-    95 % were seen to hold it in 78 to 88 % of the experiments.
+    Means and variances are fitted to all rewards, those of the commitment included: the variances
+    by `estimate_covariance` over the positive semidefinite matrices, reweighted, with the floor of
+    the strategy. Those of exploration alone chose the pulls, and make what they chose look quiet:
+    a ratio that rests on them flatters.
+
+    Let :math:`\hat m` be the ratio of errors for them. The whole experiment, exploration included,
+    is simulated again R times in the bandit that was fitted, with Gaussian noise (a parametric
+    bootstrap). There the true number :math:`m_r` of each repetition is known, and with the error
+    :math:`\epsilon_r = \log(\hat m_r / m_r)` of what its rewards say,
+
+    .. math:: m \approx \hat m\, e^{-\operatorname{median}\epsilon}, \qquad
+              \bigl[\hat m\, e^{-q_{1-\alpha/2}},\; \hat m\, e^{-q_{\alpha/2}}\bigr],
+
+    with the quantiles q of :math:`\epsilon`. It supposes that errors in the fitted bandit are
+    distributed as in the true one. In 200 experiments with random bandits of 12 actions in 4 or 6
+    dimensions, 1,000 to 10,000 rounds, SPEED with an exploration that determines the variances and
+    300 repetitions, the median of estimate over truth was 1.01 for both ways, and intervals of 95 %
+    held the truth in 92 % of the experiments. Most misses are near; where the budget is small and
+    variances are known roughly, intervals are somewhat too short. Where the pulls leave
+    variances of actions open that the target policy takes, no estimate of the saving is sound.
+
+    The cost is R simulated experiments, each with two regressions over the positive semidefinite
+    matrices more than the strategy itself has: for 1,000 of 12 actions, 3 to 7 seconds.
 
     With ``keep_exploration=True`` the error is that of all rewards that enter the estimate, as in
     its standard error: given the pulls, and without the small bias that kept rewards bring along.
 
     A repetition whose pulls do not determine the value has no ratio of errors, and nothing says how
     far it is off. It counts as infinitely far in both directions: where more of them than a tail of
-    the interval holds are such, `low` is 0 and `high` is infinite.
+    the interval holds are such, `low` is 0 and `high` is infinite. `rounds` is corrected by the
+    median of those that are known.
     """
     if not isinstance(trial, ExploreThenCommitTrial) or not isinstance(trial.strategy, PlugIn):
         name = getattr(trial, "name", type(trial).__name__)
@@ -120,17 +144,12 @@ def estimate_saving(
             "is worth no number of rounds; repeat it with more rounds, or with "
             'rounding="efficient", which drops no action of the design'
         )
-    assert trial.variances is not None
-    theta = _fitted(trial, rewards)
-    means, variances = theta @ setting.features.T, trial.variances
-    error = trial.error_given_pulls(variances)
-    if not error > 0:
+    theta, variances = _refitted(trial, rewards)
+    if not trial.error_given_pulls(variances) > 0:
         raise ValueError(
             "trial: its target policy has the mean feature vector 0, whose value is 0 whatever the "
             "rewards are; no round is needed to estimate it"
         )
-    rounds = _rounds(setting, error, means, variances)
-
     world = LinearBandit(setting.features, theta, variances=variances)
     rng = np.random.default_rng([check_count("seed", seed, 0), 2])
     again = trial.strategy.begin(
@@ -138,18 +157,14 @@ def estimate_saving(
     )
     assert isinstance(again, ExploreThenCommitTrial)
     last = world.pull(commit(again, lambda counts: world.pull(counts, rng)).counts, rng)
-    assert again.variances is not None
-    found = _rounds(
-        setting,
-        again.error_given_pulls(again.variances),
-        _fitted(again, last) @ setting.features.T,
-        again.variances,
+    errors = np.log(_rounds(again, *_refitted(again, last)) / _rounds(again, theta, variances))
+    known = again.commitment.estimable
+    least, most = _ends(errors, known, tail)
+    middle = np.median(errors[known], axis=0) if known.any() else np.zeros(len(ON_POLICY))
+    rounds, low, high = (
+        _rounds(trial, theta, variances) * np.exp(-error) for error in (middle, most, least)
     )
-    errors = np.log(found / _rounds(setting, again.error_given_pulls(variances), means, variances))
-    least, most = _ends(errors, again.commitment.estimable, tail)
-    return Saving(
-        _losses(setting, means, variances), rounds, rounds * np.exp(-most), rounds * np.exp(-least)
-    )
+    return Saving(_losses(setting, theta, variances), rounds, low, high)
 
 
 def _ends(errors: Floats, known: Flags, tail: float) -> tuple[Floats, Floats]:
@@ -173,21 +188,30 @@ def _ends(errors: Floats, known: Flags, tail: float) -> tuple[Floats, Floats]:
     return ends[0], ends[1]
 
 
-def _fitted(trial: ExploreThenCommitTrial, rewards: Rewards) -> Floats:
-    """Return the reward parameter estimated from all rewards, shape (..., d)."""
-    assert trial.variances is not None
-    return fit_parameter(trial.explored + rewards, trial.setting.features, trial.variances)
+def _refitted(trial: ExploreThenCommitTrial, rewards: Rewards) -> tuple[Floats, Floats]:
+    """Return the parameter, shape (..., d), and the variances, (..., A), fitted to all rewards.
+
+    The variances with which a trial commits make what it commits to look quiet. Fitted to the
+    rewards of the commitment, too, they hardly do.
+    """
+    pooled, features = trial.explored + rewards, trial.setting.features
+    estimate = covariance_estimate(
+        pooled, features, "psd", reweighted=True, tolerance=SAVING_OPTIMALITY
+    )
+    variances = estimate.floored(trial.strategy.variance_floor)
+    return fit_parameter(pooled, features, variances), variances
 
 
-def _losses(setting: Setting, means: Floats, variances: Floats) -> Floats:
+def _losses(setting: Setting, theta: Floats, variances: Floats) -> Floats:
     """Return the error of running the target policy times rounds, both ways, shape (..., 2)."""
-    policy = setting.policy
+    policy, means = setting.policy, theta @ setting.features.T
     spread = (means - (means @ policy)[..., None]) ** 2
     average = (variances + spread) @ policy
     least_squares = pe_loss(policy, setting.features, variances, policy=policy)
     return np.stack([average, np.asarray(least_squares)], axis=-1)
 
 
-def _rounds(setting: Setting, error: Floats, means: Floats, variances: Floats) -> Floats:
-    """Return after how many rounds the target policy has this error, both ways, (..., 2)."""
-    return np.asarray(_losses(setting, means, variances) / error[..., None])
+def _rounds(trial: ExploreThenCommitTrial, theta: Floats, variances: Floats) -> Floats:
+    """Return after how many rounds the target policy is as precise, both ways, shape (..., 2)."""
+    error = trial.error_given_pulls(np.broadcast_to(variances, trial.setting.shape))
+    return np.asarray(_losses(trial.setting, theta, variances) / error[..., None])

@@ -150,6 +150,19 @@ def test_rows_without_features_are_named_and_the_cure_cures(monkeypatch, tmp_pat
     assert cured.values["design"].value > 0
 
 
+def test_a_column_of_probabilities_is_the_target_policy(monkeypatch, tmp_path: Path) -> None:
+    table = measurements(path := tmp_path / "table.csv", names=["x", "z"])
+    chances = np.random.default_rng(2).dirichlet(np.ones(len(table)))
+    table.assign(usual=chances).to_csv(path, index=False)
+    run = own_data(monkeypatch, path, "design-table", policy_column="usual")
+    assert run.values["table"].columns == ("x", "z")
+    assert run.values["policy"].tolist() == pytest.approx(chances.tolist())
+    mean = (chances @ run.values["prepared"]) @ run.values["fit"].theta
+    assert run.values["bandit"].value(run.values["policy"]) == pytest.approx(mean)
+    with pytest.raises(ValueError, match=r"table\.csv: column z: entries must sum to 1.*"):
+        own_data(monkeypatch, path, "faults", policy_column="z", leave_out=["usual"])
+
+
 # The experiment
 
 CONTROL = "action\tsize\tcolour\tprobability\ncontrol\t0\t0\t0,25\nA\t1\t0\t0,25\nB\t0\t1\t0,5\n"
@@ -221,3 +234,41 @@ def test_a_rehearsal_is_the_same_in_any_unit(monkeypatch, tmp_path: Path) -> Non
         run = experiment(monkeypatch, path, "saving", rounds=500, noise=[0.5, 2.0])
         values.append((float(run.values["progress"].estimate.value), run.values["truth"]))
     assert values[0] == pytest.approx(values[1], rel=1e-6)
+
+
+def five_actions(path: Path) -> Path:
+    rows = [f"a{k},{10 + k},{13 + k * k},0.2" for k in range(5)]
+    path.write_text("\n".join(["action,x,z,probability", *rows]))
+    return path
+
+
+def test_effects_scale_the_rehearsal(monkeypatch, tmp_path: Path) -> None:
+    path = five_actions(tmp_path / "actions.csv")
+    none, once, twice = (
+        experiment(monkeypatch, path, "todo-text", rounds=300, effects=size).values["truth"]
+        for size in (0.0, 1.5, 3.0)
+    )
+    assert none == 0 and once != 0 and twice == pytest.approx(2 * once)
+
+
+@pytest.mark.slow
+def test_the_page_counts_whether_exploration_is_enough(monkeypatch, tmp_path: Path) -> None:
+    path, log = five_actions(tmp_path / "actions.csv"), tmp_path / "log.csv"
+    enough = experiment(monkeypatch, path, "estimate", rounds=900, exploration_rounds="60")
+    state = enough.values["state"]
+    assert (state.rounds, state.needed, state.found.rank) == (60, 60, 3)
+    assert enough.shown["enough"].data.startswith("**Enough exploration.**")
+    assert state.fewest == min(n for n in enough.values["committed"] if n)
+    few = experiment(monkeypatch, path, "estimate", rounds=900, exploration_rounds="sqrt")
+    assert "Exploration, 30 rounds over 3 actions, determines 3 of 3" in few.shown["enough"].data
+    assert "Choose `exploration_rounds=60`" in few.shown["enough"].data
+    # With a log: before the first reward choices may change, afterwards no more.
+    given = {"rounds": 900, "exploration_rounds": "sqrt", "log_file": str(log)}
+    fresh = experiment(monkeypatch, path, "estimate", **given)
+    assert "Choose" in fresh.shown["enough"].data
+    action = int(np.argmax(fresh.values["progress"].asked))
+    log.write_text(f"phase,action,reward\n1,a{action},2.5\n")
+    begun = experiment(monkeypatch, path, "estimate", **given)
+    assert "has begun, so change nothing" in begun.shown["enough"].data
+    pilot = experiment(monkeypatch, path, "estimate", rounds=900, log_file=str(tmp_path / "no.csv"))
+    assert "The pilot of exploration, 15 rounds" in pilot.shown["enough"].data

@@ -445,6 +445,7 @@ DOORS: dict[str, Door] = {
         decimal="auto",
         missing="drop",
         missing_values=["-999"],
+        policy="",
     ),
 }
 

@@ -107,6 +107,7 @@ NAMED_LIKE = {
     ("read_actions", "path"): "nonsense",  # the file by its name
     ("read_measurements", "path"): "nonsense",
     ("read_measurements", "target"): "column",  # the file, and which column it lacks
+    ("read_measurements", "policy"): "column",
 }
 
 
