@@ -1,10 +1,9 @@
 r"""Whether an experiment explores enough, in a sentence with numbers.
 
-The design of the commit phase, the saving and what is said of both rest on the variances that
-exploration determines (`speedlib.identification`), and these on so many rounds for each linear
-function of :math:`\Sigma_*` that they are. The scatter of an action's own rewards, on which an
-interval can rest whatever exploration was, is known to a relative error of about
-:math:`\sqrt{2/(k-1)}` after k of them.
+The interval rests on the scatter of each committed action's own rewards, so that it needs two of
+each. The design rests on the variances that exploration determines (`speedlib.identification`):
+where some are left open it may take a loud action for a quiet one however long it explores, and
+where they are known roughly it is partly luck. That costs precision, not the interval's level.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from speedlib.identification import Identifiability, identifiability
 
 #: Rounds of exploration for each entry that it determines. Under the D-optimal design for r entries
 #: the relative error of a variance is at most about sqrt(2r/Γ) after Γ rounds, where variances are
-#: alike and noise is Gaussian: a third, sqrt(2/20) = 0.32.
-ROUNDS_PER_ENTRY = 20
-#: Rewards of each committed action: its own variance to about a half, sqrt(2/9) = 0.47.
-REWARDS_PER_ACTION = 10
+#: alike and noise is Gaussian: a half, sqrt(2/8).
+ROUNDS_PER_ENTRY = 8
+#: Rewards of each committed action: one has no scatter.
+REWARDS_PER_ACTION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +50,24 @@ class Exploration:
 
     @property
     def needed(self) -> int:
-        """Rounds of exploration that would be enough."""
+        """Rounds of exploration after which the design is no longer mostly luck."""
         return ROUNDS_PER_ENTRY * self.attainable
 
     @property
-    def determines(self) -> bool:
-        """Whether the variances of all actions are determined."""
-        return bool(self.found.determined.all())
+    def roughness(self) -> float:
+        r"""Relative error of the variances that are determined, :math:`\sqrt{2r/\Gamma}`."""
+        return math.sqrt(2 * self.found.rank / self.rounds)
 
     @property
     def enough(self) -> bool:
-        """Whether exploration and, once they are known, the rewards to come are enough."""
+        """Whether all variances are determined and, once they are known, rewards suffice."""
         committed = self.committed == 0 or self.fewest >= REWARDS_PER_ACTION
-        return self.determines and self.rounds >= self.needed and committed
+        return bool(self.found.determined.all()) and committed
+
+    @property
+    def long(self) -> bool:
+        """Whether exploration is as long as the design needs."""
+        return self.rounds >= self.needed
 
 
 def exploration_of(
@@ -116,50 +120,46 @@ def enough_exploration(state: Exploration, *, rounds: int, begun: bool, pilot: b
     what = "The pilot of exploration" if pilot else "Exploration"
     said = (
         f"{what}, {_counted(state.rounds, 'round')} over {_counted(state.actions, 'action')}, "
-        f"determines {found.rank} of {found.unknowns} entries of $\\bSigma_*$ "
-        f"and the variances of {_of_all(found)}; for these to be known to about a third it needs "
-        f"{state.needed:,} rounds, {ROUNDS_PER_ENTRY} for each of {state.attainable}."
+        f"determines {found.rank} of {found.unknowns} entries of $\\bSigma_*$ and the variances of "
+        f"{_of_all(found)}, these to about {100 * state.roughness:.0f} %."
     )
     if state.committed:
-        each = (
-            "The one committed action has"
-            if state.committed == 1
-            else (f"Each of the {state.committed} committed actions has at least")
-        )
+        each = f"each of the {state.committed} has at least {state.fewest:,}"
+        if state.committed == 1:
+            each = f"the only one has {state.fewest:,}"
         said += (
-            f" {each} {_counted(state.fewest, 'reward')}, and {REWARDS_PER_ACTION} are needed for "
-            "its own scatter to say how noisy it is."
+            f" The interval needs {REWARDS_PER_ACTION} rewards or more of each committed action: "
+            f"{each}."
         )
-    if state.enough:
+    if not state.enough:
+        return f"**Not enough exploration.** {said} {_advice(state, rounds, begun)}"
+    if state.long:
         return f"**Enough exploration.** {said}"
-    head = "Not enough exploration yet" if pilot and state.determines else "Not enough exploration"
-    return f"**{head}.** {said} {_advice(state, rounds, begun, pilot)}"
+    if pilot:
+        return f"**A pilot.** {said} The next phase goes on from there."
+    return (
+        f"**Enough for the interval, little for the design.** {said} So the design is partly luck, "
+        f"which costs precision, not the level of the interval. {_advice(state, rounds, begun)}"
+    )
 
 
-def _advice(state: Exploration, rounds: int, begun: bool, pilot: bool) -> str:
+def _advice(state: Exploration, rounds: int, begun: bool) -> str:
     """Say what to do; the choices themselves may change only before the first reward."""
     cures = []
-    if not state.determines:
+    if not state.found.determined.all():
         cures.append("choose `exploration=identifiable`, which determines all variances")
-    if pilot and state.determines:
-        cures.append("see whether the next phase brings enough")
-    elif state.rounds < state.needed:
-        if 2 * state.needed <= rounds:
-            cures.append(f"choose `exploration_rounds={state.needed}`")
-        else:
-            cures.append(
-                f"plan at least {2 * state.needed:,} rounds, half of them for "
-                f"`exploration_rounds={state.needed}`, or take fewer features"
-            )
-    if state.committed and state.fewest < REWARDS_PER_ACTION:
-        times = math.ceil(REWARDS_PER_ACTION / max(state.fewest, 1))
-        cures.append(f"plan about {times} times as many rounds for the committed actions")
-    text = "; ".join(cures)
-    if begun and not pilot:
-        return (
-            "This experiment has begun, so change nothing: take its intervals for too short. "
-            f"Before the next one, {text}."
+    if not state.long and 2 * state.needed <= rounds:
+        cures.append(f"choose `exploration_rounds={state.needed}`")
+    elif not state.long:
+        cures.append(
+            f"plan at least {2 * state.needed:,} rounds, half of them for "
+            f"`exploration_rounds={state.needed}`, or take fewer features"
         )
+    if 0 < state.committed and state.fewest < REWARDS_PER_ACTION:
+        cures.append("plan twice as many rounds")
+    text = "; ".join(cures)
+    if begun:
+        return f"This experiment has begun, so change nothing. Before the next one, {text}."
     return f"{text[0].upper()}{text[1:]}."
 
 

@@ -254,16 +254,16 @@ def test_effects_scale_the_rehearsal(monkeypatch, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_page_counts_whether_exploration_is_enough(monkeypatch, tmp_path: Path) -> None:
     path, log = five_actions(tmp_path / "actions.csv"), tmp_path / "log.csv"
-    enough = experiment(monkeypatch, path, "estimate", rounds=900, exploration_rounds="60")
+    enough = experiment(monkeypatch, path, "estimate", rounds=900, exploration_rounds="24")
     state = enough.values["state"]
-    assert (state.rounds, state.needed, state.found.rank) == (60, 60, 3)
+    assert (state.rounds, state.needed, state.found.rank) == (24, 24, 3)
     assert enough.shown["enough"].data.startswith("**Enough exploration.**")
     assert state.fewest == min(n for n in enough.values["committed"] if n)
-    few = experiment(monkeypatch, path, "estimate", rounds=900, exploration_rounds="sqrt")
-    assert "Exploration, 30 rounds over 3 actions, determines 3 of 3" in few.shown["enough"].data
-    assert "Choose `exploration_rounds=60`" in few.shown["enough"].data
+    few = experiment(monkeypatch, path, "estimate", rounds=400, exploration_rounds="sqrt")
+    assert "Exploration, 20 rounds over 3 actions, determines 3 of 3" in few.shown["enough"].data
+    assert "Choose `exploration_rounds=24`" in few.shown["enough"].data
     # With a log: before the first reward choices may change, afterwards no more.
-    given = {"rounds": 900, "exploration_rounds": "sqrt", "log_file": str(log)}
+    given = {"rounds": 400, "exploration_rounds": "sqrt", "log_file": str(log)}
     fresh = experiment(monkeypatch, path, "estimate", **given)
     assert "Choose" in fresh.shown["enough"].data
     action = int(np.argmax(fresh.values["progress"].asked))
