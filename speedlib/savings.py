@@ -118,7 +118,7 @@ def estimate_saving(
     variances of actions open that the target policy takes, no estimate of the saving is sound.
 
     The cost is R simulated experiments, each with two regressions over the positive semidefinite
-    matrices more than the strategy itself has: for 1,000 of 12 actions, 3 to 7 seconds.
+    matrices more than the strategy itself has: for 1,000 of 12 actions, 1 to 9 seconds.
 
     With ``keep_exploration=True`` the error is that of all rewards that enter the estimate, as in
     its standard error: given the pulls, and without the small bias that kept rewards bring along.
