@@ -220,6 +220,10 @@ NOISELESS_TOLERANCE = 1e-9
 #: for budgets up to about 1e7; beyond, floats are coarser than this and a pull may be lost.
 PULL_SLACK = 1e-9
 
+#: Shares of pulls that differ by this much, relative, are tied. Weights that are equal by symmetry
+#: come out of a solver with differences of a few 1e-16, other ones on another processor.
+TIE_TOLERANCE = 1e-12
+
 #: Share by which a power of the budget may fall short of a whole number: relative, unlike above.
 POWER_SLACK = 1e-12
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._tolerances import PULL_SLACK
+from speedlib._tolerances import PULL_SLACK, TIE_TOLERANCE
 from speedlib.checks import (
     Counts,
     Floats,
@@ -105,7 +105,8 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
 
     Notes
     -----
-    At most s steps a design, each of cost A, done for all designs at once.
+    At most s steps a design, each of cost A, done for all designs at once. Where several support
+    points are equally well or badly served, up to rounding, the first one gives or takes the pull.
 
     References
     ----------
@@ -128,12 +129,21 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     missing = n[:, 0] - counts.sum(axis=1)
     while missing.any():
         short, over = np.flatnonzero(missing > 0), np.flatnonzero(missing < 0)
-        add = np.where(designs[short] > 0, counts[short] / divisor[short], np.inf).argmin(axis=1)
-        counts[short, add] += 1
+        served = np.where(designs[short] > 0, counts[short] / divisor[short], np.inf)
+        counts[short, _first_least(served)] += 1
         spare = np.where(counts[over] > 0, (counts[over] - 1) / divisor[over], -np.inf)
-        counts[over, spare.argmax(axis=1)] -= 1
+        counts[over, _first_least(-spare)] -= 1
         missing -= np.sign(missing)
     return np.asarray(counts.astype(np.int64).reshape(shape))
+
+
+def _first_least(values: Floats) -> Counts:
+    """Return the place of the least entry of each row: of those alike up to rounding, the first.
+
+    The last bits of a design differ between processors, and its pulls must not.
+    """
+    least = values.min(axis=1, initial=np.inf, keepdims=True)
+    return np.asarray(np.argmax(values <= least + TIE_TOLERANCE * np.abs(least), axis=1))
 
 
 #: Names of the rules.

@@ -164,3 +164,18 @@ def test_the_smallest_share_is_pulled_where_there_is_a_round_for_each():
     for tiny in (1e-9, 1e-11, 1e-60):
         assert sorted(efficient_counts([tiny, 0.5, 0.5 - tiny], 4).tolist()) == [1, 1, 2]
         assert efficient_counts([tiny, 0.5, 0.5 - tiny], 4)[0] == 1
+
+
+@given(st.integers(2, 12), st.integers(0, 300), st.integers(0, 2**32 - 1))
+def test_the_last_bits_of_a_design_move_no_pull(size: int, rounds: int, seed: int) -> None:
+    """Equal weights come out of a solver with other last bits on another processor."""
+    rng = np.random.default_rng(seed)
+    pairs = np.repeat(rng.dirichlet(np.ones(size)) / 2, 2)
+    for exact in (np.full(size, 1 / size), pairs):
+        bits = exact + rng.integers(-4, 5, exact.shape) * np.spacing(exact)
+        assert efficient_counts(bits, rounds).tolist() == efficient_counts(exact, rounds).tolist()
+
+
+def test_of_tied_actions_the_first_one_gives_or_takes_a_pull() -> None:
+    assert efficient_counts(np.full(5, 0.2), 7).tolist() == [2, 2, 1, 1, 1]
+    assert efficient_counts(np.full(5, 0.2), 3).tolist() == [0, 0, 1, 1, 1]
