@@ -159,7 +159,7 @@ def _advice(state: Exploration, rounds: int, begun: bool) -> str:
         cures.append("plan twice as many rounds")
     text = "; ".join(cures)
     if begun:
-        return f"This experiment has begun, so change nothing. Before the next one, {text}."
+        return f"Change nothing in an experiment that has begun. Before the next one, {text}."
     return f"{text[0].upper()}{text[1:]}."
 
 

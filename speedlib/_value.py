@@ -51,8 +51,11 @@ class ValueEstimate:
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return Student's confidence interval of the given level, 0 < level < 1.
 
-        It holds its level at the fixed end of an experiment. Whoever looks again and again, and
-        stops once the interval is to the taste, meets the true value less often.
+        It holds its level, about, at the fixed end of an experiment with independent rewards whose
+        means are linear in the features. Whoever looks again and again, and stops once the interval
+        is to the taste, meets the true value less often. So does who has few rewards that are rare
+        and large, as sales to one customer in a hundred: of these, each action that matters needs
+        some dozens. The page *Intervals that hold* of the book measures all of this.
         """
         return _interval(self.value, self.standard_error, level, self.degrees_of_freedom)
 

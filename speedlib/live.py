@@ -1,8 +1,10 @@
 """A live experiment from two tables: the actions with their target policy, and a log of rewards.
 
 The log grows while the experiment runs. Since a strategy asks for the same pulls whenever it is
-started with the same seed, nothing but the log has to be kept: `advance` tells a fresh trial all
-that was observed, phase by phase, and stops where rewards are still to come.
+started with the same table, budget, choices and seed, nothing but the log has to be kept: `advance`
+tells a fresh trial all that was observed, phase by phase, and stops where rewards are still to
+come. Keep to one version of the packages and one kind of processor while an experiment runs: where
+two designs are equally good, as with parallel actions, the last bits of a float may choose.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ __all__ = ["Actions", "Progress", "advance", "read_actions", "read_log"]
 #: Columns with a meaning; all others of the table of actions are features.
 ACTION, PROBABILITY = "action", "probability"
 LOG = ("phase", ACTION, "reward")
+#: What to look at first where a log does not fit.
+_SAME = "see that table, budget, choices and seed are those of the start"
 #: More phases than any strategy has.
 PHASES = 1000
 
@@ -222,18 +226,20 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
             action = int(np.argmax(seen.counts - asked))
             raise ValueError(
                 f"log: phase {phase} asks for {asked[action]} rounds of {names[action]!r} and the "
-                f"log holds {seen.counts[action]}; take out the surplus rows, or give them their "
-                "phase, unless table, budget, choices or seed are no longer those of the start"
+                f"log holds {seen.counts[action]}; {_SAME}, or give surplus rows their phase"
             )
         if np.any(seen.counts < asked):
             if len(log) > phase:
                 raise ValueError(
-                    f"log: holds rewards of phase {phase + 1} before phase {phase} is complete"
+                    f"log: holds rewards of phase {phase + 1} before phase {phase} is complete, of "
+                    f"which {int((asked - seen.counts).sum())} are missing; {_SAME}, or add them"
                 )
             return Progress(phase, asked, seen.counts, None)
         if trial.committed:
             if len(log) > phase:
-                raise ValueError(f"log: the experiment ends with phase {phase}; got more phases")
+                raise ValueError(
+                    f"log: the experiment ends with phase {phase}; got more phases; {_SAME}"
+                )
             return Progress(phase, asked, seen.counts, trial.estimate(seen))
         asked, phase = trial.next_counts(seen), phase + 1
 

@@ -135,7 +135,7 @@ def read_measurements(
     sheet.require((target,), "target names the column that was measured")
     sheet.require(leave_out, "it is named by leave_out; [] leaves nothing out")
     meant = (target, policy) if policy else (target,)
-    sheet.require(meant[1:], "policy names the column of probabilities, '' if there is none")
+    sheet.require(meant[1:], "it is to hold the probabilities of the target policy")
     sheet.refuse_strays(meant, leave_out, ", or name it in leave_out", any_case=False)
     features = [name for name in sheet.header if name not in {*meant, *leave_out}]
     if not features:
@@ -174,15 +174,18 @@ def _policy(sheet: Sheet, name: str, chances: Floats, complete: Flags) -> Floats
     try:
         return check_policy(chances[complete], int(complete.sum()), name)
     except ValueError as error:
-        lost = float(np.nansum(chances[~complete]))
-        dropped = (
-            f", or fill the gaps of the rows that were dropped, which hold {lost:g} of it"
-            if lost > 0
-            else ""
-        )
+        if complete.all() or np.any(chances[complete] < 0):
+            raise ValueError(
+                f"{sheet.path}: column {error}; it is the target policy: write how often that "
+                "takes each row"
+            ) from None
+        gaps, line = int((~complete).sum()), sheet.lines[int(np.argmin(complete))]
+        kept, held = int(complete.sum()), float(chances[complete].sum())
         raise ValueError(
-            f"{sheet.path}: column {error}; policy names it as the target policy: write how often "
-            f"that takes each row{dropped}"
+            f"{sheet.path}: column {name}: entries must sum to 1; those of the {kept} complete "
+            f"rows sum to {held:g}, and {counted(gaps, 'row')} {was(gaps)} dropped for gaps, the "
+            f"first in line {line}; fill their gaps, or write how often the policy takes each row "
+            "that is left"
         ) from None
 
 

@@ -50,7 +50,7 @@ def test_too_little_comes_with_what_to_do(explored, rounds, head, advice) -> Non
     text = said(explored, rounds=rounds)
     assert text.startswith(head) and advice in text and "committed" not in text
     late = said(explored, rounds=rounds, begun=True)
-    assert "has begun, so change nothing. Before the next one, " in late
+    assert "that has begun. Before the next one, " in late
     assert f"{advice[0].lower()}{advice[1:]}" in late
 
 

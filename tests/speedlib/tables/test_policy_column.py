@@ -41,7 +41,7 @@ def test_a_policy_may_be_constant(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("0.5,2", "0.75,2", r"column usual: entries must sum to 1 .*got sum 1\.25.*policy names"),
+        ("0.5,2", "0.75,2", r"column usual: entries must sum to 1 .*got sum 1\.25.*how often that"),
         ("0.5,2", "-0.5,2", r"column usual: .*at least 0.*write how often that takes each row$"),
         ("0.5,2", "half,2", r", line 2: column usual holds 'half', which is no number"),
     ],
@@ -53,8 +53,11 @@ def test_what_are_no_probabilities_names_file_and_column(tmp_path, old, new, mes
 
 def test_a_dropped_row_may_not_take_probability_along(tmp_path: Path) -> None:
     gap = ROWS.replace("0,0.25,10", "0,0.25,")
-    with pytest.raises(ValueError, match=r"sum 0\.75.*dropped, which hold 0\.25 of it"):
+    with pytest.raises(ValueError, match=r"sum to 0\.75, and 1 row was dropped .* line 4; fill"):
         read(tmp_path, gap, missing="drop")
+    unknown = ROWS.replace("0,0.25,10", "0,,10")
+    with pytest.raises(ValueError, match=r"sum to 0\.75, and 1 row was dropped for gaps"):
+        read(tmp_path, unknown, missing="drop")
     free = ROWS.replace("4,0,1", "4,0,")
     assert read(tmp_path, free, missing="drop").policy.tolist() == [0.5, 0.25, 0.25]
 
@@ -64,7 +67,7 @@ def test_a_dropped_row_may_not_take_probability_along(tmp_path: Path) -> None:
     [
         ({"policy": "y"}, r"policy: must name another column than the target; got 'y'"),
         ({"leave_out": ["usual"]}, r"leave_out: holds 'usual', which is the policy; take it out"),
-        ({"policy": "usal"}, r"has no column 'usal'; did you mean 'usual'\? policy names the"),
+        ({"policy": "usal"}, r"has no column 'usal'; did you mean 'usual'\?.* target policy"),
     ],
 )
 def test_names_that_clash_are_refused(tmp_path: Path, choices, message) -> None:
