@@ -269,6 +269,6 @@ def test_the_page_counts_whether_exploration_is_enough(monkeypatch, tmp_path: Pa
     action = int(np.argmax(fresh.values["progress"].asked))
     log.write_text(f"phase,action,reward\n1,a{action},2.5\n")
     begun = experiment(monkeypatch, path, "estimate", **given)
-    assert "has begun, so change nothing" in begun.shown["enough"].data
+    assert "Change nothing in an experiment that has begun" in begun.shown["enough"].data
     pilot = experiment(monkeypatch, path, "estimate", rounds=900, log_file=str(tmp_path / "no.csv"))
     assert "The pilot of exploration, 15 rounds" in pilot.shown["enough"].data
