@@ -232,9 +232,12 @@ POWER_SLACK = 1e-12
 #: rounds and says: none.
 VANISHING_VARIANCE = 1e-24
 
-#: Standard deviation of the rewards of one action, relative to their mean, that is rounding alone:
-#: the mean of a million equal numbers, added up one by one, is off by this much at worst.
-NO_SCATTER = 1e-10
+#: The mean of k equal numbers, added up one by one, is off by at most this share of it for each of
+#: them: a standard deviation of k rewards below k times this share may be rounding alone.
+ROUNDING = 2.3e-16
+
+#: A residual of this share of the rewards is what a fit through all of them leaves by rounding.
+NO_DEVIATION = 1e-13
 
 #: A second regression takes no first variance for smaller than this share of the mean square, since
 #: it may be small by chance. An action then weighs at most a hundred times what one of mean
@@ -248,6 +251,10 @@ PSD_OPTIMALITY = 1e-8
 #: The same where a saving is estimated, in each of its many repetitions: variances are then off by
 #: some hundredths of what chance puts them off, at a quarter of the time.
 SAVING_OPTIMALITY = 1e-4
+
+#: Share of the mean squared residual to which a saving raises its variances: enough to divide by. A
+#: strategy's own floor, which guards its design, would hide how precise quiet actions make it.
+SAVING_FLOOR = 1e-6
 
 #: Relative change of the parameter at which the fit of a model ends: far below its standard error.
 MODEL_CHANGE = 1e-6

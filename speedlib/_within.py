@@ -20,7 +20,7 @@ quantile. For one action it is the t-interval of a mean, for two that of Welch's
 Rewards without any scatter, a single one or several that are all alike, do not say that there is no
 noise. They count as one more squared deviation, as large as the variance learnt in exploration or
 the mean variance of the other rewards, whichever is larger: :math:`s^2(a) = v(a)/T(a)` with
-:math:`\nu_a = T(a)`.
+:math:`\nu_a = T(a)`. Where neither is known, since no two rewards differ, the error is infinite.
 
 Limits. Rewards of one action must be independent with one variance. The interval is for the fixed
 end of the experiment: whoever looks at it every day, and stops when it pleases, leaves the true
@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from speedlib._tolerances import NO_SCATTER
+from speedlib._tolerances import NO_DEVIATION, ROUNDING, VANISHING_VARIANCE
 from speedlib.checks import Floats
 from speedlib.rewards import Rewards
 
@@ -61,24 +61,31 @@ def variance_within(
     Returns
     -------
     variance : array, shape (...,)
-        In units of reward squared.
+        In units of reward squared; infinite where an action that counts has no scatter, and neither
+        has anything else that could stand in for it.
     degrees_of_freedom : array, shape (...,)
         At least 1; infinite where the variance is 0.
     """
     counts = rewards.counts.astype(np.float64)  # products of counts may exceed 2**63
-    alike = rewards.scatters <= counts * (NO_SCATTER * rewards.means) ** 2
+    alike = rewards.scatters <= counts * (counts * ROUNDING * rewards.means) ** 2
     free = np.where(alike, counts, counts - 1)
     scatter = np.where(alike, 0.0, rewards.scatters)
     pooled = scatter.sum(axis=-1, keepdims=True) / np.maximum(
         np.where(alike, 0, free).sum(axis=-1, keepdims=True), 1
     )
-    squares = np.where(alike, np.maximum(learnt, pooled), scatter)
+    stand_in = np.maximum(learnt, pooled)
+    # Of very many rewards far from 0 even true noise may look like rounding: it counts in any case.
+    squares = np.where(alike, np.maximum(stand_in, rewards.scatters), scatter)
     pulled = counts > 0
     times = np.where(pulled, counts * free, 1)
     parts = np.where(pulled, coefficients**2 * squares / times, 0.0)
-    variance = np.asarray(parts.sum(axis=-1))
-    some = variance > 0
-    shares = parts / np.where(some, variance, 1.0)[..., None]
+    size = np.abs(rewards.means).max(axis=-1, keepdims=True, initial=0.0)
+    nothing = (stand_in == VANISHING_VARIANCE) | (stand_in <= (NO_DEVIATION * size) ** 2)
+    unknown = alike & pulled & (coefficients != 0) & nothing
+    total = np.asarray(parts.sum(axis=-1))
+    some = total > 0
+    variance = np.where(unknown.any(axis=-1), np.inf, total)
+    shares = parts / np.where(some, total, 1.0)[..., None]
     spread = np.sum(shares**2 / np.maximum(free, 1), axis=-1)
     return variance, np.where(some, 1.0 / np.where(some, spread, 1.0), np.inf)
 

@@ -16,7 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from speedlib._tolerances import SAVING_OPTIMALITY
+from speedlib._tolerances import (
+    NO_DEVIATION,
+    SAVING_FLOOR,
+    SAVING_OPTIMALITY,
+    VANISHING_VARIANCE,
+)
 from speedlib.bandit import LinearBandit
 from speedlib.checks import Flags, Floats, check_count, check_share
 from speedlib.covariance import covariance_estimate
@@ -92,14 +97,14 @@ def estimate_saving(
         the experiment is simulated again.
     ValueError
         If an argument breaks its rule, the trial is a batch, the rewards are not those of its last
-        pulls, or its pulls do not determine the value.
+        pulls or show no noise, or its pulls do not determine the value.
 
     Notes
     -----
     Means and variances are fitted to all rewards, those of the commitment included: the variances
-    by `estimate_covariance` over the positive semidefinite matrices, reweighted, with the floor of
-    the strategy. Those of exploration alone chose the pulls, and make what they chose look quiet:
-    a ratio that rests on them flatters.
+    by `estimate_covariance` over the positive semidefinite matrices, reweighted. Those of
+    exploration alone chose the pulls, and make what they chose look quiet: a ratio that rests on
+    them flatters.
 
     Let :math:`\hat m` be the ratio of errors for them. The whole experiment, exploration included,
     is simulated again R times in the bandit that was fitted, with Gaussian noise (a parametric
@@ -145,6 +150,12 @@ def estimate_saving(
             'rounding="efficient", which drops no action of the design'
         )
     theta, variances = _refitted(trial, rewards)
+    size = np.abs(theta @ setting.features.T).max()
+    if np.sqrt(variances.max()) <= max(np.sqrt(VANISHING_VARIANCE), NO_DEVIATION * size):
+        raise ValueError(
+            "rewards: they show no noise, so that neither way has an error and no number of rounds "
+            "can be compared"
+        )
     if not trial.error_given_pulls(variances) > 0:
         raise ValueError(
             "trial: its target policy has the mean feature vector 0, whose value is 0 whatever the "
@@ -198,7 +209,7 @@ def _refitted(trial: ExploreThenCommitTrial, rewards: Rewards) -> tuple[Floats, 
     estimate = covariance_estimate(
         pooled, features, "psd", reweighted=True, tolerance=SAVING_OPTIMALITY
     )
-    variances = estimate.floored(trial.strategy.variance_floor)
+    variances = estimate.floored(SAVING_FLOOR)
     return fit_parameter(pooled, features, variances), variances
 
 

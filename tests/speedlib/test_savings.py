@@ -274,3 +274,32 @@ def test_the_ends_of_errors_of_which_some_are_not_known(lost: int) -> None:
         )
         assert low == pytest.approx(np.where(least < -1e5, -np.inf, least))
         assert high == pytest.approx(np.where(most > 1e5, np.inf, most))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quiet", [1e-4, 0.003])
+def test_quiet_actions_are_not_made_louder(quiet: float) -> None:
+    """The floor of the strategy guards its design; the saving is of the noise that there is."""
+    variances, policy = np.array([quiet, quiet, quiet, 1.0]), np.array([0.3, 0.3, 0.3, 0.1])
+    bandit = LinearBandit(np.eye(4), np.zeros(4), variances=variances)
+    ratios, held = [], 0
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 7])
+        trial = SPEED.practical().begin(np.eye(4), policy, 2000, rng=rng)
+        commit(trial, lambda counts: bandit.pull(counts, rng))  # noqa: B023
+        last = bandit.pull(trial.commitment.counts, rng)
+        found = estimate_saving(trial, last, seed=seed, repetitions=60)
+        true = pe_loss(policy, np.eye(4), variances, policy=policy)
+        true /= trial.error_given_pulls(variances)
+        ratios.append(found.rounds[1] / true)
+        held += found.low[1] <= true <= found.high[1]
+    assert 0.85 < np.median(ratios) < 1.18
+    assert held >= 5
+
+
+def test_rewards_without_noise_have_no_saving() -> None:
+    bandit = LinearBandit(X, [1.0, 2.0], variances=np.zeros(len(X)))
+    trial = STRATEGY.begin(X, POLICY, 600, rng=1)
+    last = phases_of(trial, bandit, 1)[-1]
+    with pytest.raises(ValueError, match=r"^rewards: they show no noise"):
+        estimate_saving(trial, last, seed=1, repetitions=20)

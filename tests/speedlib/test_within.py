@@ -22,6 +22,7 @@ from speedlib import (
     play,
 )
 from speedlib._within import variance_within
+from speedlib.strategies.explore_commit import ExploreThenCommit
 
 from .cases import BALL, EXPLORING, begin, finish, phases_of, space
 
@@ -306,3 +307,56 @@ def test_intervals_cover_as_often_as_they_say(strategy: SPEED, rounds: int) -> N
 @pytest.mark.parametrize("strategy", [SPEED.practical(), AOptimal()], ids=lambda s: s.name)
 def test_slower_ones_cover(strategy: SPEED) -> None:
     assert abs(coverage(strategy, 600, 500, 12, "student") - 0.95) < 0.04
+
+
+@pytest.mark.slow
+def test_noise_far_below_the_mean_is_noise() -> None:
+    """Rewards like seconds since 1970: a standard deviation of 6e-11 of the mean."""
+    features = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 0.5], [1.0, 0.2]])
+    bandit = LinearBandit(features, [1.7e9, 0.1], variances=np.array([1, 2, 0.5, 0.7]) * 0.01)
+    policy, rng = np.full(4, 0.25), np.random.default_rng(3)
+    truth = bandit.value(policy)
+    for strategy in (SPEED.practical(), PerArm()):
+        trial = strategy.begin(features, policy, 400, rng=rng, replications=1000)
+        low, high = play(trial, lambda counts: bandit.pull(counts, rng)).interval()
+        # Means are rounded to 2e-7, a hundredth of their error.
+        assert 0.92 < np.mean((low <= truth) & (truth <= high)) < 0.98
+
+
+def test_scatter_that_looks_like_rounding_counts_beside_what_stands_in() -> None:
+    rewards = Rewards(np.array([10**8]), np.array([1e9]), np.array([10**8 * 1e-4]))
+    variance, free = variance_within(np.ones(1), rewards, np.array([1e-6]))
+    assert variance == pytest.approx(1e-4 / 10**8, rel=1e-6)
+    assert free == pytest.approx(10**8, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "rounds", "size", "d"),
+    [
+        (SPEED(), 2, 3, 1),
+        (SPEED.practical(), 2, 3, 1),
+        (PerArm(), 8, 6, 6),
+        (PerArm(), 35, 30, 30),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::speedlib.DesignWarning")
+def test_where_nothing_has_any_scatter_the_error_is_not_known(
+    strategy: ExploreThenCommit, rounds: int, size: int, d: int
+) -> None:
+    rng = np.random.default_rng(4)
+    features = np.eye(size) if d == size else rng.uniform(1, 2, (size, d))
+    bandit = LinearBandit(features, np.ones(d), Sigma=np.eye(d))
+    for seed in range(20):
+        trial = strategy.begin(features, np.full(size, 1 / size), rounds, rng=seed)
+        found = play(trial, lambda counts: bandit.pull(counts, rng))
+        low, high = found.interval()
+        assert low == -np.inf or high - low > 1e-3
+
+
+def test_rewards_that_never_differ_leave_the_error_open() -> None:
+    """A hundred customers and no sale: the interval is not the point 0."""
+    rewards = Rewards(np.array([50, 50]), np.zeros(2), np.zeros(2))
+    variance, _ = variance_within(np.array([0.5, 0.5]), rewards, np.full(2, 1e-24))
+    assert variance == np.inf
+    idle, _ = variance_within(np.array([0.5, 0.0]), rewards, np.array([1.0, 1e-24]))
+    assert 0 < idle < np.inf  # what does not count need not be known
