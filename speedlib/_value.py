@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._arrays import real_array
+from speedlib._arrays import real_array, shown
 from speedlib._within import student_quantile
-from speedlib.checks import Flags, Floats, check_finite, check_share
+from speedlib.checks import Flags, Floats, check_finite, check_share, frozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,13 @@ class ValueEstimate:
         from a generalised inverse, is biased, and `standard_error` is infinite.
     degrees_of_freedom : array, shape (...,), or one number
         Those of Student's law, positive. Infinite, as by default, where the standard error is that
-        of known variances, or of ones that count as known: intervals are then normal.
+        of known variances, or of ones that count as known: intervals are then normal. Kept as a
+        read-only array of the shape of `value`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `degrees_of_freedom` are no positive numbers, or of another shape.
     """
 
     value: Floats
@@ -37,7 +44,13 @@ class ValueEstimate:
     degrees_of_freedom: Floats | float = math.inf
 
     def __post_init__(self) -> None:
-        free = np.asarray(self.degrees_of_freedom, dtype=np.float64)
+        given = real_array("degrees_of_freedom", self.degrees_of_freedom)
+        if given.dtype.kind == "b":
+            raise TypeError(
+                "degrees_of_freedom: expected positive numbers; got truth values: "
+                f"{shown(self.degrees_of_freedom)}"
+            )
+        free = frozen(np.asarray(given, dtype=np.float64))
         if not np.all(free > 0):
             wrong = free[~(free > 0)].ravel()[0]
             raise ValueError(f"degrees_of_freedom: must be positive; got {wrong:g}")
@@ -47,6 +60,15 @@ class ValueEstimate:
                 f"degrees_of_freedom: expected one number, or shape {shape}; got shape {free.shape}"
             )
         object.__setattr__(self, "degrees_of_freedom", np.broadcast_to(free, shape))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Build a copy from its parts, since NumPy forgets that an array is read-only."""
+        return type(self), (
+            self.value,
+            self.standard_error,
+            self.estimable,
+            self.degrees_of_freedom,
+        )
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return Student's confidence interval of the given level, 0 < level < 1.

@@ -6,7 +6,7 @@ their errors. Intervals therefore come from the spread of runs, each of which gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 from speedlib._arrays import shown
 from speedlib._extras import needed_by
 from speedlib._interval_words import with_ends, with_half_width
+from speedlib._names import check_names
 from speedlib._shares import by_variance, shares
 from speedlib.bandit import LinearBandit
 from speedlib.checks import Counts, Floats, check_budgets, check_count, check_rng, check_share
@@ -106,15 +107,16 @@ class Comparison:
         )
 
     def against(
-        self, strategy: str, baselines: Sequence[str], budget: int = -1, level: float = 0.95
+        self, strategy: str, baselines: Iterable[str], budget: int = -1, level: float = 0.95
     ) -> Ratio:
         """Compare a strategy with the best of some baselines at one budget.
 
         Parameters
         ----------
         strategy : str
-        baselines : sequence of str
-            Of these, at least one, the one with the lowest of `multiples` is the best.
+        baselines : iterable of str
+            Of these, at least one and all different, the one with the lowest of `multiples` is the
+            best.
         budget : int
             Place in `rounds`; by default the largest.
         level : float
@@ -134,12 +136,15 @@ class Comparison:
         level = check_share("level", level)
         self._place("strategy", strategy)
         budget = check_count("budget", budget, -len(self.rounds), len(self.rounds) - 1)
-        if isinstance(baselines, str) or not isinstance(baselines, Sequence) or not baselines:
+        names = check_names("baselines", baselines)
+        if not names:
             raise ValueError(
                 f"baselines: must be a list of at least one name; got {shown(baselines)}"
             )
+        # In the order of `strategies`: that of a set is no one's choice, and ties go to the first.
+        places = sorted(self._place("baselines", name) for name in names)
         means, _, _ = self.multiples()
-        best = min(baselines, key=lambda name: means[self._place("baselines", name), budget])
+        best = self.strategies[min(places, key=lambda place: means[place, budget])]
         return _geometric(self._ratios(strategy, best)[:, budget], level, best)
 
     def fall(self, strategy: str, baseline: str, level: float = 0.95) -> Ratio:
@@ -249,7 +254,7 @@ def compare(
 def compare_with_best(
     found: Comparison,
     name: str,
-    baselines: Sequence[str],
+    baselines: Iterable[str],
     draw: Callable[[np.random.Generator], Environment],
     strategies: Sequence[Strategy],
     replications: int,
@@ -264,8 +269,8 @@ def compare_with_best(
         What says which baseline is best; its runs are not used further.
     name : str
         Name of the strategy.
-    baselines : sequence of str
-        Names to choose the baseline from.
+    baselines : iterable of str
+        Different names to choose the baseline from.
     draw, strategies, replications, runs, seed
         As in `compare`; the strategies hold those that are named. With another seed than that of
         `found`, the choice does not favour the baseline.

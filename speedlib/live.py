@@ -9,13 +9,14 @@ two designs are equally good, as with parallel actions, the last bits of a float
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from speedlib._arrays import shown
 from speedlib._columns import Faults
+from speedlib._names import check_names
 from speedlib._numerals import DECIMALS
 from speedlib._sheet import AnyPath, Sheet, did_you_mean, no_such_file, read_sheet
 from speedlib.checks import Counts, Floats, check_choice, check_policy
@@ -181,7 +182,7 @@ class Progress:
     estimate: ValueEstimate | None
 
 
-def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progress:
+def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progress:
     """Tell a fresh trial what the log holds, phase by phase, as far as it goes.
 
     Parameters
@@ -190,8 +191,8 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
         A single one, as `speedlib.Strategy.begin` returns it.
     log : sequence of Rewards
         The rewards of each phase, as `read_log` returns them.
-    names : sequence of str
-        Names of the A actions.
+    names : iterable of str
+        Names of the A actions in their order, all different: a list, an array, an index.
 
     Returns
     -------
@@ -215,9 +216,11 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
     for rewards in log:
         if check_rewards(rewards, n_actions, "log").counts.ndim != 1:
             raise ValueError("log: holds rewards of several replications; a log is of one trial")
-    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != n_actions:
+    given = check_names("names", names, ordered=True)
+    if len(given) != n_actions:
         raise ValueError(
-            f"names: must be a list of {n_actions}, one per action; got {shown(names)}"
+            f"names: must be a list of {n_actions}, one per action; got {len(given)}: "
+            f"{shown(given)}"
         )
     asked, phase = trial.first_counts(), 1
     while True:
@@ -225,7 +228,7 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Sequence[str]) -> Progr
         if np.any(seen.counts > asked):
             action = int(np.argmax(seen.counts - asked))
             raise ValueError(
-                f"log: phase {phase} asks for {asked[action]} rounds of {names[action]!r} and the "
+                f"log: phase {phase} asks for {asked[action]} rounds of {given[action]!r} and the "
                 f"log holds {seen.counts[action]}; {_SAME}, or give surplus rows their phase"
             )
         if np.any(seen.counts < asked):

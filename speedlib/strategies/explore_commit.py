@@ -6,7 +6,7 @@ import math
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from speedlib.exploration import (
 )
 from speedlib.rewards import Rewards
 from speedlib.rounding import ROUNDINGS, round_design
+from speedlib.strategies._own import check_determined, check_own
 from speedlib.trials import Commitment, Setting, Strategy, Trial
 
 __all__ = ["ExploreThenCommit", "ExploreThenCommitTrial"]
@@ -65,9 +66,6 @@ class ExploreThenCommit(Strategy):
         and the degrees of freedom of its interval are approximate also under Gaussian noise.
     """
 
-    #: What to do against variances that exploration does not determine.
-    cure: ClassVar[str] = "take more exploration_rounds"
-
     exploration_rounds: int | str = "sqrt"
     exploration_sampling: str = "random"
     variance_floor: float = 0.01
@@ -82,6 +80,11 @@ class ExploreThenCommit(Strategy):
         check_flag("keep_exploration", self.keep_exploration)
         if self.tuned and type(self).best_length is ExploreThenCommit.best_length:
             raise ValueError('exploration_rounds: "tuned" is offered by plug-in strategies only')
+
+    @property
+    def cure(self) -> str:
+        """What to do against variances that exploration does not determine."""
+        return "take more exploration_rounds, or a larger budget"
 
     @property
     def tuned(self) -> bool:
@@ -114,7 +117,11 @@ class ExploreThenCommit(Strategy):
         """Return the design to commit to, shape (..., A), for estimated variances."""
 
     def combination(self, counts: Counts, variances: Floats, setting: Setting) -> Floats:
-        """Return the coefficients of mean rewards in the estimate: weighted least squares."""
+        """Return the coefficients of mean rewards in the estimate: weighted least squares.
+
+        They have the shape of the counts, (..., A). Where one is not 0 for an action without
+        rewards, the value counts as not determined.
+        """
         return weighted_coefficients(counts, setting.features, variances, setting.direction)
 
     def determined(self, explored: Counts, setting: Setting) -> tuple[Flags, str]:
@@ -238,7 +245,15 @@ class ExploreThenCommitTrial(Trial):
         counts = round_design(np.broadcast_to(design, setting.shape), left, strategy.rounding)
         kept = explored.counts if strategy.keep_exploration else np.zeros_like(counts)
         pooled = counts + kept
-        combination = strategy.combination(pooled, variances, setting)
+        combination = check_own(
+            strategy.name,
+            "combination",
+            strategy.combination(pooled, variances, setting),
+            setting.shape,
+            "coefficient",
+        )
+        # The mean of no rewards is unknown, whatever its coefficient.
+        known = ~np.any((combination != 0) & (pooled == 0), axis=-1)
         # What the last rewards contribute to a pooled mean, and what the earlier ones do.
         fresh = counts / np.maximum(pooled, 1)
         old = combination * np.where(pooled > 0, 1.0 - fresh, 0.0) * explored.means
@@ -246,7 +261,7 @@ class ExploreThenCommitTrial(Trial):
             counts=frozen(counts),
             coefficients=combination * fresh,
             offset=np.asarray(old.sum(axis=-1)),
-            estimable=is_estimable(combination, setting.features, setting.direction),
+            estimable=known & is_estimable(combination, setting.features, setting.direction),
         )
         return _Pooled(commitment, combination)
 
@@ -256,7 +271,11 @@ class ExploreThenCommitTrial(Trial):
         alone = (counts == 1) & (pooled.combination != 0)
         if not (alone.any() and pooled.commitment.estimable):
             return
-        known, words = self.strategy.determined(explored.counts, self.setting)
+        known, words = check_determined(
+            self.name,
+            self.strategy.determined(explored.counts, self.setting),
+            explored.counts.shape,
+        )
         if n := int(np.sum(alone & ~known)):
             what = "action whose variance" if n == 1 else "actions whose variances"
             warnings.warn(

@@ -55,10 +55,6 @@ class PlugIn(ExploreThenCommit):
         determines the variances and is not offered for ``"pca"``.
     """
 
-    cure: ClassVar[str] = (
-        'take exploration="identifiable", as SPEED.practical() does, and more exploration_rounds'
-    )
-
     exploration: str = "pca"
     covariance: str = "lstsq"
     ridge: float = 0.01
@@ -78,6 +74,17 @@ class PlugIn(ExploreThenCommit):
                 'determines, and "pca" does not determine the variances; '
                 'use exploration="identifiable" or "uniform"'
             )
+
+    @property
+    def cure(self) -> str:
+        """What to do against variances that exploration does not determine."""
+        # An identifiable design leaves them open where it has too few rounds, and only there.
+        if self.exploration == "identifiable":
+            return super().cure
+        return (
+            'take exploration="identifiable", as SPEED.practical() does, and more '
+            "exploration_rounds"
+        )
 
     @abstractmethod
     def designs(self, variances: Floats, setting: Setting) -> Floats:

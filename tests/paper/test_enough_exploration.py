@@ -57,7 +57,11 @@ def test_too_little_comes_with_what_to_do(explored, rounds, head, advice) -> Non
 def test_what_is_open_is_counted() -> None:
     text = said([50, 0, 50, 0], rounds=2000)
     assert "2 of 3 entries of $\\bSigma_*$ and the variances of 3 of 4 actions" in text
-    assert not exploration_of(PLANE, [50, 0, 50, 0]).enough
+    state = exploration_of(PLANE, [50, 0, 50, 0])
+    assert not state.enough
+    # Two of three entries from a hundred rounds: it is these two whose error is said.
+    assert (state.found.rank, state.attainable) == (2, 3)
+    assert state.roughness == pytest.approx(np.sqrt(2 * 2 / 100)) and "to about 20 %." in text
 
 
 def test_fewer_actions_than_entries_ask_for_no_more_than_they_show() -> None:

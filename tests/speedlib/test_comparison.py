@@ -82,6 +82,30 @@ def test_the_fall_of_a_ratio_by_hand() -> None:
     assert HAND.fall("A", "B").estimate == pytest.approx(1 / np.sqrt(6))
 
 
+def test_the_fall_is_from_the_first_budget_to_the_last() -> None:
+    """Ratios 2, 5 and 3 in the first run, 1, 7 and 4 in the second: what is between is nothing."""
+    mse = np.array([[[1.0, 1.0, 1.0], [2.0, 5.0, 3.0]], [[2.0, 1.0, 1.0], [2.0, 7.0, 4.0]]])
+    three = Comparison(("A", "B"), np.array([10, 30, 100]), mse, np.ones((2, 3)), mse[0])
+    assert three.fall("B", "A").estimate == pytest.approx(np.sqrt(3 / 2 * 4))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [tuple, np.array, pd.Index, pd.Series, set, frozenset, iter, dict.fromkeys],
+    ids=lambda form: form.__name__,
+)
+def test_baselines_may_come_in_any_collection(form) -> None:
+    found = HAND.against("B", form(["B", "A"]))
+    assert found == HAND.against("B", ["A", "B"])
+    assert (found.reference, type(found.reference)) == ("A", str)
+
+
+def test_of_baselines_that_are_alike_the_first_strategy_is_best() -> None:
+    alike = Comparison(("A", "B", "C"), HAND.rounds, MSE[:, [0, 0, 1]], LOSS, np.zeros((3, 2)))
+    for names in (["A", "B"], ["B", "A"], {"A", "B"}):
+        assert alike.against("C", names).reference == "A"
+
+
 def test_which_baseline_is_best_is_asked_at_the_budget_in_question() -> None:
     mse = np.array([[[1.0, 9.0], [2.0, 4.0], [6.0, 6.0]]] * 2)
     crossing = Comparison(("A", "B", "C"), np.array([10, 100]), mse, np.ones((2, 2)), mse[0])
@@ -272,6 +296,10 @@ HALVES = Environment("two", LinearBandit(np.eye(2), np.ones(2), Sigma=np.eye(2))
         (lambda: HAND.against("B", ["C"]), "baselines: must be one of 'A', 'B'; got 'C'"),
         (lambda: HAND.against("B", []), "baselines: must be a list of at least one"),
         (lambda: HAND.against("B", "A"), "baselines: must be a list .* got 'A'"),
+        (lambda: HAND.against("B", None), "baselines: must be a list .* got None"),
+        (lambda: HAND.against("B", (n for n in "")), "baselines: must be a list of at least one"),
+        (lambda: HAND.against("B", ["A", "A"]), "baselines: names must differ; got 'A' twice"),
+        (lambda: HAND.against("B", np.arange(2)), "baselines: every name must be a text; got "),
         (lambda: HAND.against("B", ["A"], budget=2), "budget: must be at most 1; got 2"),
         (lambda: HAND.fall("B", "C"), "baseline: must be one of 'A', 'B'; got 'C'"),
         (lambda: HAND.table(1.0), "level: must lie strictly between 0 and 1"),

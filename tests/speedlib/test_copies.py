@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from speedlib import SPEED, Environment, LinearBandit, Rewards, commit, unit_ball
+from speedlib import (
+    SPEED,
+    Environment,
+    LinearBandit,
+    Rewards,
+    ValueEstimate,
+    commit,
+    unit_ball,
+)
 
 X = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
 
@@ -53,6 +61,32 @@ def test_a_copy_is_equal_and_read_only(kind: str, copied: Callable[[Any], Any]) 
         elif not isinstance(before, LinearBandit):
             assert after == before
     assert arrays
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+@pytest.mark.parametrize("free", [np.inf, 7.5, [3.0, 4.0]], ids=str)
+def test_degrees_of_freedom_stay_read_only(free: Any, copied: Callable[[Any], Any]) -> None:
+    if isinstance(free, list):
+        free = np.array(free)
+    made = ValueEstimate(np.array([1.0, 2.0]), np.array([0.5, np.inf]), np.ones(2, bool), free)
+    again = copied(made)
+    assert type(again) is ValueEstimate
+    for field in fields(made):
+        before, after = getattr(made, field.name), getattr(again, field.name)
+        np.testing.assert_array_equal(after, before, strict=True)
+    with pytest.raises(ValueError, match="read-only"):
+        again.degrees_of_freedom[0] = 1
+
+
+def test_degrees_of_freedom_are_no_view_of_what_was_passed() -> None:
+    free = np.array([3.0, 4.0])
+    made = ValueEstimate(np.zeros(2), np.ones(2), np.ones(2, bool), free)
+    free[0] = 100
+    assert made.degrees_of_freedom.tolist() == [3.0, 4.0]
 
 
 def test_what_holds_a_bandit_is_read_only_to_the_bottom() -> None:

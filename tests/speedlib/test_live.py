@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from speedbook.notebook.files import code_cells, read_notebook
@@ -195,6 +196,62 @@ def test_a_log_beyond_the_end_is_refused(actions: Actions) -> None:
     told = Rewards.from_log(rows, np.ones(4), 3)
     with pytest.raises(ValueError, match="ends with phase 1"):
         advance(trial, [told, Rewards.none((3,))], NAMES)
+
+
+def test_a_surplus_of_one_action_is_refused_where_another_is_missing(actions: Actions) -> None:
+    trial = OnPolicy(estimator="ols", sampling="balanced").begin(
+        actions.features, actions.policy, 10, rng=1
+    )
+    assert trial.first_counts().tolist() == [5, 3, 2]
+    log = Rewards.from_log([0] * 4 + [1] * 3 + [2] * 3, [1.0] * 10, 3)
+    with pytest.raises(ValueError, match=r"phase 1 asks for 2 rounds of 'grey' .* holds 3"):
+        advance(trial, [log], NAMES)
+
+
+def test_batches_of_trials_and_of_rewards_are_refused(actions: Actions) -> None:
+    batch = SPEED().begin(actions.features, actions.policy, 40, rng=1, replications=3)
+    with pytest.raises(ValueError, match=r"^trial: must be a single one; got 3 replications"):
+        advance(batch, [], NAMES)
+    trial = SPEED().begin(actions.features, actions.policy, 40, rng=1)
+    with pytest.raises(ValueError, match=r"^log: holds rewards of several replications"):
+        advance(trial, [Rewards.none((2, 3))], NAMES)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [list, np.array, lambda n: np.array(n, dtype=object), pd.Index, pd.Series, iter, dict.fromkeys],
+    ids=["list", "texts", "objects", "index", "column", "iterator", "dictionary"],
+)
+def test_names_may_come_in_any_collection(form, actions: Actions) -> None:
+    trial = SPEED().begin(actions.features, actions.policy, 40, rng=1)
+    asked = trial.first_counts()
+    assert advance(trial, [], form(NAMES)).asked.tolist() == asked.tolist()
+    surplus = Rewards.from_log([2] * 41, [1.0] * 41, 3)
+    with pytest.raises(ValueError, match=f"asks for {asked[2]} rounds of 'grey' and the log"):
+        advance(trial, [surplus], form(NAMES))
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "message"),
+    [
+        (NAMES[:2], ValueError, "must be a list of 3, one per action; got 2"),
+        ((*NAMES, "green"), ValueError, "must be a list of 3, one per action; got 4"),
+        (("red", "blue", "red"), ValueError, "names must differ; got 'red' twice"),
+        (("red", "blue", 3), TypeError, "every name must be a text; got 3"),
+        (np.arange(3), TypeError, "every name must be a text; got "),
+        (pd.Series(["red", None, "grey"], dtype=object), TypeError, "every name .* got None"),
+        ("red", TypeError, "must be a list of names; got 'red'"),
+        (b"red", TypeError, "must be a list of names; got b'red'"),
+        (None, TypeError, "must be a list of names; got None"),
+        (np.array("red"), TypeError, "must be a list of names; got "),
+        (pd.DataFrame(columns=list(NAMES)), TypeError, "must be a list of names; got "),
+        (set(NAMES), TypeError, "must be in order, which a set is not"),
+    ],
+)
+def test_names_that_are_none_are_refused(names, error, message, actions: Actions) -> None:
+    trial = SPEED().begin(actions.features, actions.policy, 40, rng=1)
+    with pytest.raises(error, match=f"^names: {message}"):
+        advance(trial, [], names)
 
 
 # The page

@@ -57,6 +57,39 @@ def test_the_losses_are_those_of_all_rewards() -> None:
     assert np.all(found.low < found.rounds) and np.all(found.rounds < found.high)
 
 
+def test_the_losses_are_those_of_a_reweighted_fit() -> None:
+    """Of two regressions by rows of `numpy.linalg.lstsq`, where no constraint binds.
+
+    Variances are known through three entries only, so that weights matter, as they do not on
+    one-hot actions.
+    """
+    features = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6], [0.6, -0.8], [2.0, 1.0]])
+    policy = np.array([0.3, 0.1, 0.3, 0.2, 0.1])
+    bandit = LinearBandit(features, [1.0, 0.5], Sigma=[[0.2, 0.1], [0.1, 2.0]])
+    trial = STRATEGY.begin(features, policy, 600, rng=4)
+    last = phases_of(trial, bandit, 4)[-1]
+    rewards = trial.explored + last
+    quadratic = np.stack([features[:, 0] ** 2, features.prod(axis=1), features[:, 1] ** 2], axis=1)
+    deviations, fits = np.ones(5), []
+    for _ in range(2):
+        root = np.sqrt(rewards.counts) / deviations
+        theta = np.linalg.lstsq(features * root[:, None], rewards.means * root)[0]
+        squares = rewards.scatters / rewards.counts + (rewards.means - features @ theta) ** 2
+        root = np.sqrt(rewards.counts) / deviations**2
+        entries = np.linalg.lstsq(quadratic * root[:, None], squares * root)[0]
+        assert 4 * entries[0] * entries[2] > entries[1] ** 2  # positive definite
+        deviations = np.sqrt(quadratic @ entries)
+        root = np.sqrt(rewards.counts) / deviations
+        theta = np.linalg.lstsq(features * root[:, None], rewards.means * root)[0]
+        means = features @ theta
+        average = policy @ (deviations**2 + (means - policy @ means) ** 2)
+        information = (features.T * (policy / deviations**2)) @ features
+        fits.append([average, policy @ features @ np.linalg.solve(information, policy @ features)])
+    found = estimate_saving(trial, last, seed=3, repetitions=2)
+    assert found.losses == pytest.approx(fits[1], rel=1e-9)
+    assert found.losses != pytest.approx(fits[0], rel=1e-3)
+
+
 @pytest.mark.slow
 def test_the_interval_holds_the_true_saving_about_as_often_as_it_says() -> None:
     bandit = LinearBandit(X, [0.3, 0.0], Sigma=np.diag([1.0, 3.0]))

@@ -23,6 +23,7 @@ from speedlib import (
 )
 from speedlib._within import variance_within
 from speedlib.strategies.explore_commit import ExploreThenCommit
+from speedlib.trials import Setting
 
 from .cases import BALL, EXPLORING, begin, finish, phases_of, space
 
@@ -185,6 +186,12 @@ def test_degrees_of_freedom_are_positive_and_one_for_each(wrong: object) -> None
         ValueEstimate(np.zeros(3), np.ones(3), np.ones(3, dtype=bool), wrong)
 
 
+@pytest.mark.parametrize("wrong", ["3", True, [True, True, False], 3j, None, ["a", "b", "c"]])
+def test_degrees_of_freedom_are_numbers(wrong: object) -> None:
+    with pytest.raises(TypeError, match=r"^degrees_of_freedom: "):
+        ValueEstimate(np.zeros(3), np.ones(3), np.ones(3, dtype=bool), wrong)
+
+
 # --- single rewards that nothing determines -----------------------------------------------------
 
 #: Printed SPEED explores two of them, and takes (1, 1) for noisy or not by a guess.
@@ -220,6 +227,62 @@ def test_printed_speed_warns_where_a_single_reward_has_an_unknown_variance() -> 
 def test_enough_exploration_does_not_warn() -> None:
     practical = SPEED.practical(exploration_rounds=6)
     assert not any(single_reward(practical, seed) for seed in range(10))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "cure"),
+    [
+        (SPEED(), 'take exploration="identifiable", as SPEED.practical() does, and more explor'),
+        (AOptimal(exploration="uniform"), 'take exploration="identifiable", as SPEED.practical'),
+        (SPEED.practical(), "take more exploration_rounds, or a larger budget"),
+        (AOptimal(exploration="identifiable"), "take more exploration_rounds, or a larger budget"),
+        (PerArm(), "take more exploration_rounds, or a larger budget"),
+    ],
+    ids=repr,
+)
+def test_the_cure_is_one_that_is_not_taken_yet(strategy: SPEED, cure: str) -> None:
+    assert strategy.cure.startswith(cure)
+
+
+def test_an_identifiable_exploration_is_not_advised_where_it_is_taken() -> None:
+    """Two rounds see two of three actions; the interval then rests on a single reward."""
+    strategy, said = SPEED.practical(exploration_rounds=2), []
+    for seed in range(10):
+        trial = strategy.begin(TURNED.features, [0.45, 0.35, 0.2], 5, rng=seed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            trial.next_counts(TURNED.pull(trial.first_counts(), np.random.default_rng(seed)))
+        said += [str(each.message) for each in caught]
+    assert said
+    assert all(text.endswith("; take more exploration_rounds, or a larger budget") for text in said)
+
+
+class Alike(PerArm):
+    """Per-arm, but committing to all actions alike, those of no use included."""
+
+    def commit_weights(self, variances: np.ndarray, setting: Setting) -> np.ndarray:
+        return np.full(variances.shape, 1 / variances.shape[-1])
+
+
+def test_a_single_reward_that_does_not_enter_the_estimate_is_no_reason_to_warn() -> None:
+    bandit = LinearBandit(np.eye(3), np.zeros(3), Sigma=np.eye(3))
+    trial = Alike(exploration_rounds=4).begin(bandit.features, [0.5, 0.5, 0.0], 7, rng=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trial.next_counts(bandit.pull(trial.first_counts(), np.random.default_rng(1)))
+    assert trial.explored.counts.tolist() == [2, 2, 0]
+    assert trial.commitment.counts.tolist() == [1, 1, 1] and trial.commitment.estimable
+
+
+def test_an_estimate_that_is_not_determined_has_no_interval_to_warn_of() -> None:
+    bandit = LinearBandit(np.eye(3), np.zeros(3), Sigma=np.eye(3))
+    strategy = PerArm(exploration_rounds=3, rounding="floor")
+    trial = strategy.begin(bandit.features, [0.45, 0.45, 0.1], 6, rng=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trial.next_counts(bandit.pull(trial.first_counts(), np.random.default_rng(1)))
+    assert trial.explored.counts.tolist() == [1, 1, 1]
+    assert trial.commitment.counts.tolist() == [1, 1, 0] and not trial.commitment.estimable
 
 
 def test_per_arm_warns_of_single_rewards_that_were_explored_once() -> None:
