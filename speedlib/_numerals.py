@@ -8,11 +8,13 @@ but its author can say.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 __all__ = [
     "DECIMALS",
     "as_decimal",
     "as_millions",
+    "as_share",
     "as_thousands",
     "is_number",
     "with_point",
@@ -79,3 +81,17 @@ def without_thousands(entry: str, mark: str) -> str | None:
         return None
     bare = re.sub(rf"(?<=\d)[{other}\s'\u2019](?=\d{{3}}(\D|$))", "", entry)
     return bare if bare != entry and is_number(with_point(bare, mark)) else None
+
+
+def as_share(entry: str, mark: str) -> str | None:
+    """Return what a percentage is as a number; None for other entries.
+
+    Examples
+    --------
+    >>> as_share("10%", "."), as_share("12,5 %", ","), as_share("ten%", ".")
+    ('0.10', '0,125', None)
+    """
+    plain = with_point(entry.removesuffix("%").rstrip(), mark)
+    if not entry.endswith("%") or not is_number(plain) or "e" in plain.lower():
+        return None
+    return str(Decimal(plain).scaleb(-2)).replace(".", mark)

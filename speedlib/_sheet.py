@@ -16,9 +16,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from speedlib._arrays import shown
-from speedlib._columns import PLAIN, Faults, column_of_numbers
+from speedlib._columns import AMOUNTS, PLAIN, Cures, Faults, column_of_numbers
 from speedlib._numerals import DECIMALS, as_decimal, as_millions, as_thousands
-from speedlib._table_text import LINE_END, SEPARATORS, name_of, read_text, separator_of, tidy_quotes
+from speedlib._table_text import (
+    LINE_END,
+    MOST,
+    SEPARATORS,
+    counted,
+    cut,
+    listed,
+    name_of,
+    read_text,
+    separator_of,
+    tidy_quotes,
+    was,
+)
 from speedlib.checks import Floats, check_choice
 
 AnyPath = str | os.PathLike[str]
@@ -66,18 +78,22 @@ class Sheet:
         place = self.header.index(name)
         return [row[place] for row in self.rows]
 
-    def require(self, names: Iterable[str], cure: str = "") -> None:
-        """Refuse a file that lacks some of the columns; all of them are named."""
+    def require(self, names: Iterable[str], cure: str = "", *, fixed: bool = False) -> None:
+        """Refuse a file that lacks some of the columns; they are named.
+
+        Where their names are fixed, a column with nearly such a name is to be renamed.
+        """
         lacking = [name for name in names if name not in self.header]
         if not lacking:
             return
         be = "is" if len(self.header) == 1 else "are"
-        near = " ".join(filter(None, (did_you_mean(name, self.header) for name in lacking)))
-        near = near or f"there {be} {', '.join(self.header)}"
+        near = [did_you_mean(name, self.header, fixed=fixed) for name in lacking[:MOST]]
+        there = "; ".join(filter(None, near)) or f"there {be} {listed(self.header)}"
         other = _separator_hint(self.header, self.mark)
-        said = "; ".join(part for part in (near, other, cure) if part).replace("?;", "?")
-        called = " and no column ".join(map(repr, lacking))
-        raise ValueError(f"{self.path}: has no column {called}; {said}")
+        said = "; ".join(part for part in (there, other, cure) if part).replace("?;", "?")
+        called = " and no column ".join(repr(cut(name)) for name in lacking[:MOST])
+        more = f" and {len(lacking) - MOST:,} more" if len(lacking) > MOST else ""
+        raise ValueError(f"{self.path}: has no column {called}{more}; {said}")
 
     def refuse_strays(
         self, meant: Iterable[str], left: Iterable[str] = (), cure: str = "", *, any_case: bool
@@ -101,15 +117,16 @@ class Sheet:
         for place, name in enumerate(self.header):
             if name in left or name in meant:
                 continue
-            where = f", line {self.top}: column {place + 1}, {name!r},"
+            where = f"column {place + 1}, {cut(name)!r},"
             if UNNAMED.fullmatch(name):
                 said = f"has the name that pandas gives to one without; delete or rename it{cure}"
-                faults.add(where, f" {said}; {INDEX}")
+                faults.add(name, where, f" {said}; {INDEX}", self.top)
                 continue
             plain = AGAIN.sub("", name)
             first = plain if plain in meant else keys.get(_key(plain))
             if first is not None:
-                faults.add(where, f" looks like a second {first!r}; delete or rename it{cure}")
+                said = f"looks like a second {cut(first)!r}; delete or rename it{cure}"
+                faults.add(name, where, f" {said}", self.top)
         faults.refuse()
 
     def decimal(self, names: Iterable[str], decimal: str, nothing: Iterable[str] = ()) -> str:
@@ -135,7 +152,8 @@ class Sheet:
                 sure[mark] = found
         if len(sure) > 1:
             ways = " and ".join(
-                f"{entry!r} in column {name} (line {line})" for line, name, entry in sure.values()
+                f"{cut(entry)!r} in column {cut(name)} (line {line})"
+                for line, name, entry in sorted(sure.values(), key=lambda found: found[0])
             )
             raise ValueError(
                 f"{self.path}: decimals are written in two ways, {ways}; write them in one way, or "
@@ -147,12 +165,12 @@ class Sheet:
             if found := self._first(names, mark, words, as_millions):
                 line, name, entry = found
                 raise ValueError(
-                    f"{self.path}, line {line}: column {name} holds {entry!r}; {PLAIN}"
+                    f"{self.path}, line {line}: column {cut(name)} holds {cut(entry)!r}; {PLAIN}"
                 )
             if found := self._first(names, mark, words, as_thousands):
                 line, name, entry = found
                 raise ValueError(
-                    f"{self.path}, line {line}: column {name} holds {entry!r}, which may be "
+                    f"{self.path}, line {line}: column {cut(name)} holds {entry!r}, which may be "
                     f"{entry.replace(mark, '')} or {float(entry.replace(mark, '.')):g}, and no "
                     f"entry of the table tells which; choose decimal = {kind!r} if decimals follow "
                     f"the {kind}, else write thousands without it"
@@ -179,7 +197,7 @@ class Sheet:
         point: str,
         faults: Faults,
         nothing: Iterable[str] = (),
-        hint: str = "",
+        cures: Cures = AMOUNTS,
     ) -> list[Floats]:
         """Return columns of numbers; nan for entries that stand for nothing, in small letters.
 
@@ -187,7 +205,7 @@ class Sheet:
         """
         words = frozenset(nothing)
         return [
-            column_of_numbers(name, self.lines, self.column(name), point, words, hint, faults)
+            column_of_numbers(name, self.lines, self.column(name), point, words, cures, faults)
             for name in names
         ]
 
@@ -248,7 +266,7 @@ def read_sheet(path: AnyPath, separator: str = "auto") -> Sheet:
             raise _nameless(path, place, top)
         if (first := header.index(name)) < place:
             raise ValueError(
-                f"{path}, line {top}: two columns have the name {name!r}, {first + 1} and "
+                f"{path}, line {top}: two columns have the name {cut(name)!r}, {first + 1} and "
                 f"{place + 1}; rename or delete one (an accent is the same however encoded)"
             )
     entries = [[row[place] for place in kept] for _, row in body]
@@ -366,29 +384,15 @@ def _key(name: str) -> str:
     return "".join("".join(seen).casefold().split())
 
 
-def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """Ask for the name that is most like one; nothing where none is."""
+def did_you_mean(name: str, names: Sequence[str], *, fixed: bool = False) -> str:
+    """Name what is most like a name, which is to be renamed if that is fixed; nothing if none."""
     same = [other for other in names if _key(other) == _key(name)]
     near = same or difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {near[0]!r}?" if near else ""
+    if not near:
+        return ""
+    return f"rename {cut(near[0])!r} to {name!r}" if fixed else f"did you mean {cut(near[0])!r}?"
 
 
 def composed(names: Iterable[object]) -> tuple[str, ...]:
     """Return what a caller wrote as the reader takes what stands in the file."""
     return tuple(unicodedata.normalize("NFC", str(name)).strip() for name in names)
-
-
-def counted(number: int, thing: str) -> str:
-    """Write a number of things.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")
-
-
-def was(count: int) -> str:
-    """Return the verb for a number of things."""
-    return "was" if count == 1 else "were"

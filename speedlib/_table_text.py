@@ -1,13 +1,26 @@
-"""The text of a table's file: its encoding, the line that names a separator, and its first row."""
+"""The text of a table's file, its encoding and its separator; and words for what is said of it."""
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["SEPARATORS", "name_of", "read_text", "separator_of", "tidy_quotes"]
+__all__ = [
+    "SEPARATORS",
+    "counted",
+    "cut",
+    "listed",
+    "name_of",
+    "read_text",
+    "separator_of",
+    "tidy_quotes",
+    "was",
+]
 
+#: How many columns or faults one message names.
+MOST = 10
 #: What separates the entries of a row.
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 
@@ -159,6 +172,47 @@ def tidy_quotes(text: str, mark: str) -> str:
 def name_of(names: dict[str, str], mark: str) -> str:
     """Return the name of a mark."""
     return next(name for name, held in names.items() if held == mark)
+
+
+def cut(text: str, most: int = 60) -> str:
+    """Return a text as it is named in a message: whole where it is short, else its two ends.
+
+    Examples
+    --------
+    >>> cut("height"), cut("height in centimetres", 13)
+    ('height', 'heigh...etres')
+    """
+    half = (most - 3) // 2
+    return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names in a row, the first ten and the number of the others.
+
+    Examples
+    --------
+    >>> listed("ab"), listed("abcdefghijklm")
+    ('a, b', 'a, b, c, d, e, f, g, h, i, j and 3 more')
+    """
+    names = list(names)
+    more = f" and {len(names) - MOST:,} more" if len(names) > MOST else ""
+    return ", ".join(map(cut, names[:MOST])) + more
+
+
+def counted(number: int, thing: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+
+
+def was(count: int) -> str:
+    """Return the verb for a number of things."""
+    return "was" if count == 1 else "were"
 
 
 def _line(before: str) -> int:

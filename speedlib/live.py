@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from speedlib._arrays import shown
-from speedlib._columns import Faults
+from speedlib._columns import SHARES, Cures, Faults, find_negative
 from speedlib._names import check_names
 from speedlib._numerals import DECIMALS
 from speedlib._sheet import AnyPath, Sheet, did_you_mean, no_such_file, read_sheet
+from speedlib._table_text import cut
 from speedlib.checks import Counts, Floats, check_choice, check_policy
 from speedlib.estimators import ValueEstimate
 from speedlib.rewards import Rewards, check_rewards
@@ -33,6 +34,9 @@ LOG = ("phase", ACTION, "reward")
 _SAME = "see that table, budget, choices and seed are those of the start"
 #: More phases than any strategy has.
 PHASES = 1000
+#: What is said of numbers that cannot be read, in the two columns that have no unit.
+_POLICY = Cures(size=SHARES, shares=True)
+_PHASE = Cures(size=f"phases are 1, 2, ..., {PHASES}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,8 @@ def read_actions(path: AnyPath, *, separator: str = "auto", decimal: str = "auto
         sheet = read_sheet(path, separator)
     except FileNotFoundError:
         raise no_such_file(path) from None
-    sheet.require((ACTION, PROBABILITY), "columns are called action and probability, or features")
+    said = "columns are called action and probability, or features"
+    sheet.require((ACTION, PROBABILITY), said, fixed=True)
     sheet.refuse_strays((ACTION, PROBABILITY), any_case=True)
     names = tuple(sheet.column(ACTION))
     _check_names(sheet, names)
@@ -98,14 +103,12 @@ def read_actions(path: AnyPath, *, separator: str = "auto", decimal: str = "auto
             f"{path}: needs at least one action and one column with a feature; write a row for "
             "each action below the names of the columns"
         )
-    *features, policy = _numbers(sheet, (*columns, PROBABILITY), decimal)
-    try:
-        policy = check_policy(policy, len(names), PROBABILITY)
-    except ValueError as error:
-        raise ValueError(
-            f"{path}: {error}; correct column {PROBABILITY}, lines {sheet.lines[0]} to "
-            f"{sheet.lines[-1]}"
-        ) from None
+    faults = Faults(sheet.path)
+    point = sheet.decimal((*columns, PROBABILITY), decimal)
+    features = sheet.numbers(columns, point, faults)
+    (shares,) = sheet.numbers((PROBABILITY,), point, faults, cures=_POLICY)
+    policy = _policy(sheet, shares, faults)
+    faults.refuse()
     return Actions(names, np.column_stack(features), policy, columns, tuple(sheet.lines))
 
 
@@ -144,9 +147,13 @@ def read_log(
         sheet = read_sheet(path, separator)
     except FileNotFoundError:
         return []
-    sheet.require(LOG, "a log begins with the line phase,action,reward")
+    sheet.require(LOG, "a log begins with the line phase,action,reward", fixed=True)
     sheet.refuse_strays(LOG, any_case=True)
-    phases, rewards = _numbers(sheet, ("phase", "reward"), decimal)
+    faults = Faults(sheet.path)
+    point = sheet.decimal(("phase", "reward"), decimal)
+    (phases,) = sheet.numbers(("phase",), point, faults, cures=_PHASE)
+    (rewards,) = sheet.numbers(("reward",), point, faults)
+    faults.refuse()
     wrong = np.flatnonzero((phases != np.rint(phases)) | (phases < 1) | (phases > PHASES))
     if wrong.size:
         line, phase = sheet.lines[wrong[0]], phases[wrong[0]]
@@ -247,11 +254,18 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progr
         asked, phase = trial.next_counts(seen), phase + 1
 
 
-def _numbers(sheet: Sheet, names: Sequence[str], decimal: str) -> list[Floats]:
-    faults = Faults(sheet.path)
-    columns = sheet.numbers(names, sheet.decimal(names, decimal), faults)
-    faults.refuse()
-    return columns
+def _policy(sheet: Sheet, shares: Floats, faults: Faults) -> Floats:
+    """Return the probabilities; what keeps them from being a policy is added to the faults."""
+    readable = PROBABILITY not in faults.columns
+    cure = "; write how often the target policy takes the action"
+    negative = find_negative(PROBABILITY, sheet.lines, shares, faults, cure)
+    if readable and not negative:
+        try:
+            return check_policy(shares, len(shares), PROBABILITY)
+        except ValueError as error:
+            lines = f"lines {sheet.lines[0]} to {sheet.lines[-1]}"
+            faults.add(PROBABILITY, str(error), f"; correct column {PROBABILITY}, {lines}")
+    return shares
 
 
 def _check_names(sheet: Sheet, names: Sequence[str]) -> None:
@@ -264,8 +278,8 @@ def _check_names(sheet: Sheet, names: Sequence[str]) -> None:
             )
         if name in first:
             raise ValueError(
-                f"{sheet.path}, line {line}: each action needs a name of its own; twice: {name}, "
-                f"which line {first[name]} has in column {ACTION}, too; rename one"
+                f"{sheet.path}, line {line}: each action needs a name of its own; twice: "
+                f"{cut(name)}, which line {first[name]} has in column {ACTION}, too; rename one"
             )
         first[name] = line
 
@@ -277,7 +291,7 @@ def _actions(sheet: Sheet, names: Sequence[str]) -> list[int]:
         if name not in number:
             near = did_you_mean(name, names) or "write the name as the table of actions does"
             raise ValueError(
-                f"{sheet.path}, line {line}: column {ACTION} holds {name!r}, which is none of the "
-                f"actions; {near}"
+                f"{sheet.path}, line {line}: column {ACTION} holds {cut(name)!r}, which is none "
+                f"of the actions; {near}"
             )
     return [number[name] for name in sheet.column(ACTION)]

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from speedlib._arrays import shown
-from speedlib._columns import Faults
+from speedlib._columns import SHARES, Cures, Faults, find_negative
 from speedlib._numerals import DECIMALS
-from speedlib._sheet import AnyPath, Sheet, composed, counted, no_such_file, read_sheet, was
-from speedlib._table_text import SEPARATORS, name_of
+from speedlib._sheet import AnyPath, Sheet, composed, no_such_file, read_sheet
+from speedlib._table_text import SEPARATORS, counted, cut, listed, name_of, was
 from speedlib._tolerances import CONSTANT_TOLERANCE, NOISELESS_TOLERANCE
 from speedlib.checks import SMALLEST, Flags, Floats, check_choice, check_flag, check_policy
 
@@ -22,6 +22,14 @@ __all__ = ["Measurements", "read_measurements"]
 MISSING = ("refuse", "drop")
 #: Entries that stand for nothing, in small letters.
 NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
+#: What to do about an entry that is no number, by what its column means: no cure may be one that is
+#: refused afterwards, as leaving out the target is.
+_GAP = "; if it stands for a missing value, name it in missing_values"
+_FEATURE = Cures(f"; if it is a column of text, name it in leave_out{_GAP}")
+_TARGET = Cures(f"; if it is a column of text, name another target{_GAP}")
+_POLICY = Cures(f"; if it holds no probabilities, policy must name another{_GAP}", SHARES, True)
+#: What to do about numbers that are no policy.
+_SHARES = "; it is the target policy: write how often that takes each row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +114,9 @@ def read_measurements(
         If the file cannot be read, a column is unknown, has no name (as the index that pandas
         saves) or looks like a second target, an entry is no number or too large or small for
         squares, a column is constant, the target has no noise, the probabilities of the rows that
-        are kept do not sum to one, or too few rows remain. The text names the file, what to do, and
-        each column at fault with the line of its first fault.
+        are kept do not sum to one or one is negative, or too few rows remain. The text names the
+        file, what to do, and about ten columns at fault with the line of the first fault of each,
+        in the order of these lines; of the others it gives the number.
     """
     check_choice("decimal", decimal, ("auto", *DECIMALS))
     check_choice("missing", missing, MISSING)
@@ -115,17 +124,19 @@ def read_measurements(
     for argument, name in (("target", target), ("policy", policy)):
         if not isinstance(name, str):
             raise TypeError(f"{argument}: must be the name of a column; got {shown(name)}")
+    if policy and not policy.strip():
+        raise ValueError(f"policy: must name a column, or be '' for none; got {shown(policy)}")
     for argument, names in (("leave_out", leave_out), ("missing_values", missing_values)):
         if isinstance(names, str):
-            raise ValueError(f"{argument}: must be a list, as [{names!r}]; got {names!r}")
+            raise ValueError(f"{argument}: must be a list, as [{shown(names)}]; got {shown(names)}")
         if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
             raise TypeError(f"{argument}: must be a list of texts; got {shown(names)}")
     (target, policy), leave_out = composed((target, policy)), composed(leave_out)
     for name, part in ((target, "target"), (policy, "policy")):
         if name in leave_out and name:
-            raise ValueError(f"leave_out: holds {name!r}, which is the {part}; take it out")
+            raise ValueError(f"leave_out: holds {cut(name)!r}, which is the {part}; take it out")
     if policy == target:
-        raise ValueError(f"policy: must name another column than the target; got {policy!r}")
+        raise ValueError(f"policy: must name another column than the target; got {cut(policy)!r}")
     try:
         sheet = read_sheet(path, separator)
     except FileNotFoundError:
@@ -140,74 +151,92 @@ def read_measurements(
     features = [name for name in sheet.header if name not in {*meant, *leave_out}]
     if not features:
         raise ValueError(
-            f"{path}: no column is left as a feature beside {' and '.join(meant)}; add one, or "
-            "name fewer in leave_out"
+            f"{path}: no column is left as a feature beside {' and '.join(map(cut, meant))}; "
+            "add one, or name fewer in leave_out"
         )
     used = (*features, *meant)
     nothing = NOTHING | {value.lower() for value in composed(missing_values)}
     point = sheet.decimal(used, decimal, nothing)
-    hint = (
-        "; if it is a column of text, name it in leave_out; if it stands for a missing value, name "
-        "it in missing_values"
-    )
     faults = Faults(sheet.path)
-    table = np.column_stack(sheet.numbers(used, point, faults, nothing, hint))
+    columns = sheet.numbers(features, point, faults, nothing, _FEATURE)
+    columns += sheet.numbers((target,), point, faults, nothing, _TARGET)
+    columns += sheet.numbers(meant[1:], point, faults, nothing, _POLICY)
+    table = np.column_stack(columns)
     if faults:  # what else is wrong is said in the same message
         _find_constants(features, table.T[: len(features)], faults)
+        sound = [name not in faults.columns for name in used]
+        known = np.asarray(~np.isnan(table[:, sound]).any(axis=1))
+        if policy:
+            # Rows with gaps may be dropped, and nobody knows yet what the others sum to.
+            final = sound[-1] and missing == "refuse" and bool(known.all())
+            _find_no_policy(sheet, policy, table[:, -1], known, faults, sums=final)
     faults.refuse()
     mark = name_of(SEPARATORS, sheet.mark)
     notes = [
         f"Entries are separated by a {mark}, decimals by a {name_of(DECIMALS, point)}.",
         *sheet.notes,
     ]
-    complete = _complete(sheet, used, table, missing, notes)
+    complete = _complete(sheet, used, len(features), table, missing, notes)
     X, y = table[complete, : len(features)], table[complete, len(features)]
-    _check_features(sheet.path, features, X, notes, intercept)
+    if policy:
+        _find_no_policy(sheet, policy, table[:, -1], complete, faults)
+    _check_features(sheet.path, features, X, notes, intercept, faults)
     _check_target(sheet.path, target, X, y)
-    chances = _policy(sheet, policy, table[:, -1], complete) if policy else None
+    chances = check_policy(table[complete, -1], len(X), policy) if policy else None
     kept = tuple(np.array(sheet.lines)[complete].tolist())
     return Measurements(tuple(features), target, X, y, kept, tuple(notes), chances)
 
 
-def _policy(sheet: Sheet, name: str, chances: Floats, complete: Flags) -> Floats:
-    """Return the probabilities of the complete rows, or say why they are none."""
+def _find_no_policy(
+    sheet: Sheet, name: str, column: Floats, kept: Flags, faults: Faults, *, sums: bool = True
+) -> None:
+    """Add what keeps the rows that are kept from being a policy: an entry below 0, or their sum."""
+    chances, lines = column[kept], np.array(sheet.lines)[kept]
+    if find_negative(name, lines.tolist(), chances, faults, _SHARES) or not sums:
+        return
     try:
-        return check_policy(chances[complete], int(complete.sum()), name)
+        check_policy(chances, len(chances), cut(name))
     except ValueError as error:
-        if complete.all() or np.any(chances[complete] < 0):
-            raise ValueError(
-                f"{sheet.path}: column {error}; it is the target policy: write how often that "
-                "takes each row"
-            ) from None
-        gaps, line = int((~complete).sum()), sheet.lines[int(np.argmin(complete))]
-        kept, held = int(complete.sum()), float(chances[complete].sum())
-        raise ValueError(
-            f"{sheet.path}: column {name}: entries must sum to 1; those of the {kept} complete "
-            f"rows sum to {held:g}, and {counted(gaps, 'row')} {was(gaps)} dropped for gaps, the "
-            f"first in line {line}; fill their gaps, or write how often the policy takes each row "
-            "that is left"
-        ) from None
+        if kept.all():
+            faults.add(name, f"column {error}", _SHARES)
+            return
+        gaps, line = int((~kept).sum()), sheet.lines[int(np.argmin(kept))]
+        faults.add(
+            name,
+            f"column {cut(name)}: entries must sum to 1; those of the {len(chances)} complete rows "
+            f"sum to {chances.sum():g}, and {counted(gaps, 'row')} {was(gaps)} dropped for gaps, "
+            f"the first in line {line}",
+            "; fill their gaps, or write how often the policy takes each row that is left",
+        )
 
 
 def _complete(
-    sheet: Sheet, names: Sequence[str], table: Floats, missing: str, notes: list[str]
+    sheet: Sheet,
+    names: Sequence[str],
+    n_features: int,
+    table: Floats,
+    missing: str,
+    notes: list[str],
 ) -> Flags:
     gaps = np.isnan(table)
     complete = ~gaps.any(axis=1)
-    where = ", ".join(
+    # Neither the target nor the policy, which come last, can be left out.
+    features = bool(gaps[:, :n_features].any())
+    emptier = "name a column that is mostly empty in leave_out" if features else ""
+    where = listed(
         f"{name} ({count})" for name, count in zip(names, gaps.sum(axis=0), strict=True) if count
     )
     if where and missing == "refuse":
         line = sheet.lines[int(np.argmin(complete))]
         raise ValueError(
             f"{sheet.path}: {np.sum(~complete)} of {len(table)} rows lack an entry, the first in "
-            f"line {line}; by column: {where}; set missing to 'drop' to leave these rows out, or "
-            "name a column that is mostly empty in leave_out"
+            f"line {line}; by column: {where}; set missing to 'drop' to leave these rows out"
+            f"{', or ' * bool(emptier)}{emptier}"
         )
     if not complete.any():
         raise ValueError(
-            f"{sheet.path}: no row is complete; missing by column: {where or 'nothing'}; name a "
-            "column that is mostly empty in leave_out"
+            f"{sheet.path}: no row is complete; missing by column: {where or 'nothing'}; "
+            f"{emptier or 'fill the gaps'}"
         )
     if where:
         dropped = int(np.sum(~complete))
@@ -218,8 +247,8 @@ def _complete(
 def _check_target(path: Path, name: str, X: Floats, y: Floats) -> None:
     if np.ptp(y) <= CONSTANT_TOLERANCE * np.abs(y).max():
         raise ValueError(
-            f"{path}: column {name}, the target, is constant ({y[0]:g}): there is nothing to fit; "
-            "name another target"
+            f"{path}: column {cut(name)}, the target, is constant ({y[0]:g}): there is nothing "
+            "to fit; name another target"
         )
     if len(X) <= X.shape[1] + 1:
         return
@@ -228,14 +257,14 @@ def _check_target(path: Path, name: str, X: Floats, y: Floats) -> None:
     rest = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     if np.std(rest) <= NOISELESS_TOLERANCE * np.std(y):
         raise ValueError(
-            f"{path}: column {name}, the target, is a constant plus multiples of the features, up "
-            "to rounding: it has no noise, and no design is better than another; name a feature "
-            "that is a copy of the target in leave_out"
+            f"{path}: column {cut(name)}, the target, is a constant plus multiples of the "
+            "features, up to rounding: it has no noise, and no design is better than another; name "
+            "a feature that is a copy of the target in leave_out"
         )
 
 
 def _check_features(
-    path: Path, names: list[str], X: Floats, notes: list[str], intercept: bool
+    path: Path, names: list[str], X: Floats, notes: list[str], intercept: bool, faults: Faults
 ) -> None:
     d = X.shape[1] + intercept
     if len(X) <= d:
@@ -244,7 +273,6 @@ def _check_features(
             f"for {counted(X.shape[1], 'feature')}{' and an intercept' * intercept}; more rows "
             "than features are needed, and many more to fit variances"
         )
-    faults = Faults(path)
     _find_constants(names, X.T, faults)
     faults.refuse()
     scaled = X / np.sqrt(np.mean(X**2, axis=0))
@@ -261,13 +289,16 @@ def _check_features(
 
 
 def _find_constants(names: Sequence[str], columns: Floats, faults: Faults) -> None:
-    """Add the features that are constant as far as they are numbers."""
+    """Add the features that are constant; those with another fault are not judged."""
     for name, column in zip(names, columns, strict=True):
+        if name in faults.columns:
+            continue
         known = column[~np.isnan(column)]
-        # One number alone may be all that was read before a fault.
+        # One number beside gaps may be constant or not.
         if len(known) > 1 and np.ptp(known) <= CONSTANT_TOLERANCE * np.abs(known).max():
             faults.add(
-                f": column {name} is constant ({known[0]:g}) and tells nothing",
+                name,
+                f"column {cut(name)} is constant ({known[0]:g}) and tells nothing",
                 "; name it in leave_out, and where the model needs a constant, choose intercept = "
                 "true",
             )

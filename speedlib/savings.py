@@ -118,8 +118,8 @@ def estimate_saving(
     distributed as in the true one. In 200 experiments with random bandits of 12 actions in 4 or 6
     dimensions, 1,000 to 10,000 rounds, `SPEED.practical` and 200 repetitions, the median of estimate
     over truth was 1.01 for the plain average and 1.00 for weighted least squares, and intervals of
-    95 % held the truth in 92 and 91 % of the experiments. Most misses are near; where the budget is small and
-    variances are known roughly, intervals are somewhat too short. Where the pulls leave
+    95 % held the truth in 92 and 91 % of the experiments. Most misses are near; where the budget is
+    small and variances are known roughly, intervals are somewhat too short. Where the pulls leave
     variances of actions open that the target policy takes, no estimate of the saving is sound.
 
     The cost is R simulated experiments, each with two regressions over the positive semidefinite

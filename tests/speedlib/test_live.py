@@ -84,7 +84,7 @@ def test_the_example_that_comes_along() -> None:
         ('action,size,probability\nred,"1,000",1\n', ", line 2: .*'1,000'.* 1000 or 1, and"),
         ("action;size;probability\nred;1,5;.5\nblue;1;.5\n", ": decimals .*two ways, '.5'.*'1,5'"),
         ("action,size,probability\nred,1,.7\nblue,2,.7\n", ": probability: .*sum to 1.*1.4"),
-        ("action,size,probability\nred,1,1.5\nblue,2,-.5\n", ": probability: .*at least 0"),
+        ("action,size,probability\nred,1,1.5\nblue,2,-.5\n", ", line 3: .*-0.5; .*at least 0"),
     ],
 )
 def test_bad_actions_are_refused_by_name(tmp_path: Path, text: str, message: str) -> None:

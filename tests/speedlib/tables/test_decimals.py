@@ -87,3 +87,29 @@ def test_two_marks_of_thousands_in_one_entry_settle_what_the_mark_is(
     message = said(kind, text(with_numbers(kind, entries), ";", point=point))
     assert f"line 3: column {NUMBERS[kind]} holds" in message
     assert "without marks of thousands" in message and "choose decimal" not in message
+
+
+def test_rows_behind_a_gap_written_as_a_number_are_kept(tmp_path: Path) -> None:
+    rows = [f"{k},{k * k}" for k in range(9)]
+    rows[2], rows[5] = "-200.0,4", "5,-200"
+    path = tmp_path / "gaps.csv"
+    path.write_text("x,y\n" + "\n".join(rows) + "\n")
+    table = read_measurements(path, "y", missing="drop", missing_values=["-200"])
+    assert table.features[:, 0].tolist() == [0, 1, 3, 4, 6, 7, 8]
+    assert table.values.tolist() == [0, 1, 9, 16, 36, 49, 64]
+    assert table.lines == (2, 3, 5, 6, 8, 9, 10)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_each_column_may_decide(tmp_path: Path, place: int) -> None:
+    """Features, the target and the policy, which comes last."""
+    names = ["a", "b", "y", "p"]
+    rows = [["1.250", "3", "7", "1"], ["950", "8", "5", "0"], ["12.000", "1", "2", "0"]]
+    rows.append(["1", "2", "4", "0"])
+    rows[2][place] = "0.0" if names[place] == "p" else "2.5"
+    path = tmp_path / "table.csv"
+    path.write_text(text([names, *rows], ";"))
+    table = read_measurements(path, "y", policy="p")
+    assert table.features[0, 0] == 1.25
+    path.write_text(text([names, *rows], ";", point=","))
+    assert read_measurements(path, "y", policy="p").features.tolist() == table.features.tolist()
