@@ -116,11 +116,12 @@ def estimate_saving(
 
     with the quantiles q of :math:`\epsilon`. It supposes that errors in the fitted bandit are
     distributed as in the true one. In 200 experiments with random bandits of 12 actions in 4 or 6
-    dimensions, 1,000 to 10,000 rounds, `SPEED.practical` and 200 repetitions, the median of estimate
-    over truth was 1.01 for the plain average and 1.00 for weighted least squares, and intervals of
-    95 % held the truth in 92 and 91 % of the experiments. Most misses are near; where the budget is
-    small and variances are known roughly, intervals are somewhat too short. Where the pulls leave
-    variances of actions open that the target policy takes, no estimate of the saving is sound.
+    dimensions, 1,000 to 10,000 rounds, `SPEED.practical` and 200 repetitions, the median of
+    estimate over truth was 1.01 for the plain average and 1.00 for weighted least squares, and
+    intervals of 95 % held the truth in 92 and 91 % of the experiments. Most misses are near; where
+    the budget is small and variances are known roughly, intervals are somewhat too short. Where the
+    pulls leave variances of actions open that the target policy takes, no estimate of the saving is
+    sound.
 
     The cost is R simulated experiments, each with two regressions over the positive semidefinite
     matrices more than the strategy itself has: for 1,000 of 12 actions, 1 to 9 seconds.
