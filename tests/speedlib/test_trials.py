@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from speedlib._within import variance_within
 from speedlib.estimators import value_coefficients
 from speedlib.rewards import Rewards
 from speedlib.strategies import (
@@ -402,3 +403,12 @@ def test_replications_may_weight_by_variances_of_their_own() -> None:
     alone = [value_coefficients(counts[r], features, variances[r], direction) for r in range(2)]
     assert both == pytest.approx(np.array(alone))
     assert np.any(both[0] != both[1])
+
+
+def test_an_open_error_is_that_of_its_own_replication() -> None:
+    """Of two replications one has rewards that never differ, for actions that were pulled once."""
+    counts = np.array([[3, 1], [3, 1]])
+    means, scatters = np.array([[2.0, 1.0], [2.0, 1.0]]), np.array([[0.0, 0.0], [0.5, 0.0]])
+    learnt = np.full((2, 2), 1e-24)
+    variance, _ = variance_within(np.full((2, 2), 0.5), Rewards(counts, means, scatters), learnt)
+    assert variance[0] == np.inf and 0 < variance[1] < np.inf
