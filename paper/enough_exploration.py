@@ -120,8 +120,8 @@ def enough_exploration(state: Exploration, *, rounds: int, begun: bool, pilot: b
     what = "The pilot of exploration" if pilot else "Exploration"
     said = (
         f"{what}, {_counted(state.rounds, 'round')} over {_counted(state.actions, 'action')}, "
-        f"determines {found.rank} of {found.unknowns} entries of $\\bSigma_*$ and the variances of "
-        f"{_of_all(found)}, these to about {100 * state.roughness:.0f} %."
+        f"determines {found.rank} of {found.unknowns} entries of the variance matrix "
+        f"and the variances of {_of_all(found)}, these to about {100 * state.roughness:.0f} %."
     )
     if state.committed:
         each = f"each of the {state.committed} has at least {state.fewest:,}"

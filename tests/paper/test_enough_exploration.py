@@ -30,7 +30,8 @@ def test_enough_is_said_with_its_numbers() -> None:
     assert state.needed == 3 * ROUNDS_PER_ENTRY == 24 and state.enough and state.long
     assert said([8, 8, 8, 0], [0, 0, 40, 900]) == (
         "**Enough exploration.** Exploration, 24 rounds over 3 actions, determines 3 of 3 entries "
-        "of $\\bSigma_*$ and the variances of all 4 actions, these to about 50 %. The interval "
+        "of the variance matrix and the variances of all 4 actions, these to about 50 %. The "
+        "interval "
         f"needs {REWARDS_PER_ACTION} rewards or more of each committed action: each of the 2 has "
         "at least 40."
     )
@@ -56,7 +57,7 @@ def test_too_little_comes_with_what_to_do(explored, rounds, head, advice) -> Non
 
 def test_what_is_open_is_counted() -> None:
     text = said([50, 0, 50, 0], rounds=2000)
-    assert "2 of 3 entries of $\\bSigma_*$ and the variances of 3 of 4 actions" in text
+    assert "2 of 3 entries of the variance matrix and the variances of 3 of 4 actions" in text
     state = exploration_of(PLANE, [50, 0, 50, 0])
     assert not state.enough
     # Two of three entries from a hundred rounds: it is these two whose error is said.
