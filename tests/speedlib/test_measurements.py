@@ -308,7 +308,8 @@ def test_the_page_simulates_all_of_few_rows_with_any_estimate(
     assert names["bandit"].features.shape == (290, 4 + intercept)
     assert names["simulated"] is names["whole"]
     assert not any("simulation takes" in text for text in said)
-    assert "SPEED" in names["curves"].strategies
+    assert names["speed"].covariance == covariance
+    assert names["speed"].name in names["curves"].strategies
     assert names["curves"].oracle_loss[0] == pytest.approx(names["design"].value / 100, rel=1e-9)
 
 
