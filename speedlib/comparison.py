@@ -118,7 +118,7 @@ class Comparison:
             Of these, at least one and all different, the one with the lowest of `multiples` is the
             best.
         budget : int
-            Place in `rounds`; by default the largest.
+            Place in `rounds`; by default the last.
         level : float
             Level of the interval.
 
@@ -261,7 +261,7 @@ def compare_with_best(
     runs: int,
     seed: int,
 ) -> tuple[Comparison, str]:
-    """Measure a strategy and the best of its baselines again, at the last budget.
+    """Measure a strategy and the best of its baselines again, at the last of its budgets.
 
     Parameters
     ----------

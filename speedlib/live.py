@@ -31,7 +31,10 @@ __all__ = ["Actions", "Progress", "advance", "read_actions", "read_log"]
 ACTION, PROBABILITY = "action", "probability"
 LOG = ("phase", ACTION, "reward")
 #: What to look at first where a log does not fit.
-_SAME = "see that table, budget, choices and seed are those of the start"
+_SAME = (
+    "see that table, budget, choices and seed are those of the start, and that no reward of an "
+    "earlier phase has changed"
+)
 #: More phases than any strategy has.
 PHASES = 1000
 #: What is said of numbers that cannot be read, in the two columns that have no unit.
@@ -195,7 +198,8 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progr
     Parameters
     ----------
     trial : Trial
-        A single one, as `speedlib.Strategy.begin` returns it.
+        A single one, fresh from `speedlib.Strategy.begin`: it is told the whole log. To look again,
+        begin another one with the same seed.
     log : sequence of Rewards
         The rewards of each phase, as `read_log` returns them.
     names : iterable of str
