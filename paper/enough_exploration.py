@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedbook.text import counted
 from speedlib.identification import Identifiability, identifiability
 
 #: Rounds of exploration for each entry that it determines. Under the D-optimal design for r entries
@@ -119,7 +120,7 @@ def enough_exploration(state: Exploration, *, rounds: int, begun: bool, pilot: b
     found = state.found
     what = "The pilot of exploration" if pilot else "Exploration"
     said = (
-        f"{what}, {_counted(state.rounds, 'round')} over {_counted(state.actions, 'action')}, "
+        f"{what}, {counted(state.rounds, 'round')} over {counted(state.actions, 'action')}, "
         f"determines {found.rank} of {found.unknowns} entries of the variance matrix "
         f"and the variances of {_of_all(found)}, these to about {100 * state.roughness:.0f} %."
     )
@@ -166,7 +167,3 @@ def _advice(state: Exploration, rounds: int, begun: bool) -> str:
 def _of_all(found: Identifiability) -> str:
     known, all_ = int(found.determined.sum()), found.determined.size
     return f"all {all_} actions" if known == all_ else f"{known} of {all_} actions"
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")

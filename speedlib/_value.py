@@ -73,11 +73,11 @@ class ValueEstimate:
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return Student's confidence interval of the given level, 0 < level < 1.
 
-        It holds its level, about, at the fixed end of an experiment with independent rewards whose
-        means are linear in the features. Whoever looks again and again, and stops once the interval
-        is to the taste, meets the true value less often. So does who has few rewards that are rare
-        and large, as sales to one customer in a hundred: of these, each action that matters needs
-        some dozens. The page *Intervals that hold* of the book measures all of this.
+        At the fixed end of an experiment it holds its level closely, if rewards are independent and
+        their means linear in the features. It fails if you look every day and stop when it looks
+        good. It also fails with few rewards that are rare and large, such as sales to one customer
+        in a hundred: each action that matters then needs some dozens of them. The page *Intervals
+        that hold* of the book measures all of this.
         """
         return _interval(self.value, self.standard_error, level, self.degrees_of_freedom)
 

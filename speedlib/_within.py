@@ -23,9 +23,9 @@ the mean variance of the other rewards, whichever is larger: :math:`s^2(a) = v(a
 :math:`\nu_a = T(a)`. Where neither is known, since no two rewards differ, the error is infinite.
 
 Limits. Rewards of one action must be independent with one variance. The interval is for the fixed
-end of the experiment: whoever looks at it every day, and stops when it pleases, leaves the true
-value out more often than the level says. Where an action that matters has few rewards with heavy
-tails, or rare large ones, it is too short.
+end of the experiment: with daily looks, and a stop when it looks good, it misses the true value
+more often than its level says. It is also too short where an action that matters has few rewards
+with heavy tails, or with rare large ones.
 
 References
 ----------

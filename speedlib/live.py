@@ -32,7 +32,7 @@ ACTION, PROBABILITY = "action", "probability"
 LOG = ("phase", ACTION, "reward")
 #: What to look at first where a log does not fit.
 _SAME = (
-    "see that table, budget, choices and seed are those of the start, and that no reward of an "
+    "check that table, budget, choices and seed are those of the start, and that no reward of an "
     "earlier phase has changed"
 )
 #: More phases than any strategy has.

@@ -7,18 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARY, BOOK = (
-    tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for folder in ("", "speedbook")
-)
-MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-PAGES = ("README.md", "CONTRIBUTING.md", "data/LICENCES.md")
 TOOLS = tuple(f"tools/{n}" for n in ("find-python", "install-book", "install-lock", "make-venv"))
 
 needs_shell = pytest.mark.skipif(shutil.which("sh") is None, reason="there is no sh")

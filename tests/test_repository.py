@@ -6,7 +6,6 @@ import ast
 import functools
 import hashlib
 import re
-import shutil
 import sys
 import tomllib
 from collections import Counter
@@ -30,8 +29,6 @@ LIBRARY, BOOK = (
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PAGES = ("README.md", "CONTRIBUTING.md", "data/LICENCES.md")
 TOOLS = tuple(f"tools/{n}" for n in ("find-python", "install-book", "install-lock", "make-venv"))
-
-needs_shell = pytest.mark.skipif(shutil.which("sh") is None, reason="there is no sh")
 
 
 def read(name: str) -> str:

@@ -296,7 +296,7 @@ class ExploreThenCommitTrial(Trial):
 
         Variances learnt in exploration stand in for actions whose rewards have no scatter, with one
         degree of freedom for a single reward. The interval, Student's, is for the fixed end of the
-        experiment: not for a look every day and a stop when it pleases.
+        experiment, not for looking every day and stopping when it looks good.
 
         References
         ----------

@@ -233,10 +233,10 @@ class SPEED(PlugIn):
 
         Notes
         -----
-        It runs with any budget from 2 rounds on. Below about 2 d rounds it may not determine the
-        value, which `ValueEstimate.estimable` then says, and where no two rewards of an action
-        differ, nothing tells how noisy they are: the interval is open or, of a few rounds, too
-        short. Below a few dozen rounds exploration hardly helps.
+        It runs with any budget from 2 rounds on, but few rounds have limits. Below about 2 d rounds
+        the pulls may not determine the value; `ValueEstimate.estimable` then says so. If no two
+        rewards of an action differ, nothing shows how noisy they are: the interval is infinite or,
+        with a handful of rounds, too short. Below a few dozen rounds exploration hardly helps.
         On nine random tables of 12 actions in 6 dimensions with Gaussian noise, 95 % intervals held
         the value in 94 to 96 % of 2,000 trials each for n = 300 to 30,000, and on the first table
         in 94.8 to 95.1 % of 20,000. From n = 1,000 on their median length was at most 1.11 times

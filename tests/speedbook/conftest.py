@@ -144,3 +144,29 @@ def no_kernels(monkeypatch: pytest.MonkeyPatch) -> NoKernels:
     kernels = NoKernels()
     monkeypatch.setattr("speedbook.run.folder.execute_all", kernels)
     return kernels
+
+
+@pytest.fixture
+def house_style(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The style of figures, shown and not written, and none of them left behind."""
+    import matplotlib.pyplot as plt
+
+    from speedbook import figures
+
+    monkeypatch.delenv("SPEEDBOOK_FIGURES_DIR", raising=False)
+    with plt.rc_context():
+        figures.use_style()
+        yield
+        plt.close("all")
+
+
+@pytest.fixture
+def displayed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was displayed, as pairs of data and metadata."""
+    import IPython.display
+
+    shown: list[Any] = []
+    monkeypatch.setattr(
+        IPython.display, "display", lambda data, raw, metadata: shown.append((data, metadata))
+    )
+    return shown

@@ -11,8 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import IPython.display
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -21,45 +19,14 @@ from matplotlib.colors import to_hex, to_rgb
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 
-from paper.plots import plot_mse, strategy_style
+from paper.plots import strategy_style
 from speedbook import figures
 from speedbook.notebook.contract import output_problems
 from speedbook.press.sphinx.figure_renderer import FigureRenderer
 
-matplotlib.use("Agg")
+from .drawings import ALT, drawn
 
-ROUNDS = np.array([100, 1_000, 10_000])
-CURVES = {
-    "Oracle": (ROUNDS, 0.051 / ROUNDS, 0.001 / ROUNDS),
-    "SPEED": (ROUNDS, 0.06 / ROUNDS, 0.001 / ROUNDS),
-    "On-policy": (ROUNDS, 0.085 / ROUNDS, 0.002 / ROUNDS),
-}
-ALT = "Three falling lines; the oracle's is lowest."
-
-
-@pytest.fixture(autouse=True)
-def house_style(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.delenv("SPEEDBOOK_FIGURES_DIR", raising=False)
-    with plt.rc_context():
-        figures.use_style()
-        yield
-        plt.close("all")
-
-
-@pytest.fixture
-def displayed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was displayed, as pairs of data and metadata."""
-    shown: list[Any] = []
-    monkeypatch.setattr(
-        IPython.display, "display", lambda data, raw, metadata: shown.append((data, metadata))
-    )
-    return shown
-
-
-def drawn(curves: Any = None) -> Any:
-    fig, ax = plt.subplots()
-    plot_mse(ax, CURVES if curves is None else curves)
-    return fig
+pytestmark = pytest.mark.usefixtures("house_style")
 
 
 # Style.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import IPython.display
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -14,43 +12,11 @@ from matplotlib.collections import LineCollection, PatchCollection, RegularPolyC
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.patches import Rectangle
 
-from paper.plots import plot_mse
 from speedbook import figures
 
-matplotlib.use("Agg")
+from .drawings import ALT, CURVES, drawn
 
-ROUNDS = np.array([100, 1_000, 10_000])
-CURVES = {
-    "Oracle": (ROUNDS, 0.051 / ROUNDS, 0.001 / ROUNDS),
-    "SPEED": (ROUNDS, 0.06 / ROUNDS, 0.001 / ROUNDS),
-    "On-policy": (ROUNDS, 0.085 / ROUNDS, 0.002 / ROUNDS),
-}
-ALT = "Three falling lines; the oracle's is lowest."
-
-
-@pytest.fixture(autouse=True)
-def house_style(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.delenv("SPEEDBOOK_FIGURES_DIR", raising=False)
-    with plt.rc_context():
-        figures.use_style()
-        yield
-        plt.close("all")
-
-
-@pytest.fixture
-def displayed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was displayed, as pairs of data and metadata."""
-    shown: list[Any] = []
-    monkeypatch.setattr(
-        IPython.display, "display", lambda data, raw, metadata: shown.append((data, metadata))
-    )
-    return shown
-
-
-def drawn(curves: Any = None) -> Any:
-    fig, ax = plt.subplots()
-    plot_mse(ax, CURVES if curves is None else curves)
-    return fig
+pytestmark = pytest.mark.usefixtures("house_style")
 
 
 def digests(displayed: list[Any]) -> list[str]:

@@ -177,7 +177,7 @@ def test_a_log_with_more_than_was_asked_for_is_refused(actions: Actions) -> None
     many = Rewards.from_log([0] * 9, [1.0] * 9, 3)
     with pytest.raises(
         ValueError,
-        match=r"phase 1 asks for .* 'red' and the log holds 9; see that table, budget",
+        match=r"phase 1 asks for .* 'red' and the log holds 9; check that table, budget",
     ):
         advance(trial, [many], NAMES)
 
