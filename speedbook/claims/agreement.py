@@ -136,6 +136,9 @@ def agreement_text(row: Mapping[str, Any]) -> str:
     >>> stored = {"seeds": 20, "verdicts": {"supported": 19}, "setting": "defaults", "changed": []}
     >>> agreement_text({"verdict": "supported", "agreement": stored})
     '19 of 20 fresh seeds agree'
+    >>> stored["verdicts"]["inconclusive"] = 1
+    >>> agreement_text({"verdict": "supported", "agreement": stored})
+    '19 of 20 fresh seeds agree; inconclusive: 1'
     >>> agreement_text({"verdict": "supported", "agreement": {**stored, "changed": ["the rule"]}})
     '19 of 20 fresh seeds agree (stale: the rule has changed since)'
     """
@@ -143,6 +146,8 @@ def agreement_text(row: Mapping[str, Any]) -> str:
     if not stored:
         return ""
     text = f"{stored['verdicts'].get(row['verdict'], 0)} of {stored['seeds']} fresh seeds agree"
+    others = [f"{word}: {n}" for word, n in stored["verdicts"].items() if word != row["verdict"]]
+    text = "; ".join([text, *others])
     changed: Sequence[str] = stored["changed"]
     if not changed:
         return text
