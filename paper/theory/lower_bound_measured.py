@@ -64,6 +64,32 @@ def discard_bound(rounds: float, length: float) -> float:
     return length / rounds**2 + allocation_bound(rounds, length)
 
 
+def settling_exponent(gap: float, share: float) -> float:
+    r"""Return how fast, at best, a pilot learns which of two supports is the cheaper.
+
+    .. math:: k = \frac q2(\rho - 1 - \log\rho), \qquad \rho = \frac2{2+g}
+
+    For actions of variance :math:`2+g`, of which two supports cost the same at g = 0, and a pilot
+    with the share q of them it is the divergence of a pull at g = 0 from one at g > 0. A pilot of m
+    rounds that errs with vanishing probability for g < 0 errs with probability at least
+    :math:`e^{-km-o(m)}` for g > 0. It is at most :math:`q g^2/16`.
+
+    Parameters
+    ----------
+    gap : float
+        g, above 0.
+    share : float
+        q, 0 to 1.
+
+    Examples
+    --------
+    >>> round(settling_exponent(0.5, 0.5), 6)
+    0.005786
+    """
+    x = gap / 2
+    return share / 2 * (math.log1p(x) - x / (1 + x))
+
+
 class EfficientPrice:
     r"""The price of estimating the variances with efficient weights, over exploration designs q.
 
