@@ -200,6 +200,8 @@ def test_settling_on_a_support_by_a_short_pilot_costs_what_its_errors_do():
     expected = two.expected_excess(pilot)
     # The normal law of the estimated gap is right to a few per cent at 300 rounds.
     assert regret * n == pytest.approx(expected, abs=4 * error * n + 0.1 * expected)
-    # Errors are no rarer than the change of measure allows, its factor aside.
-    chance = regret * n / ((two.best + two.gap) ** 2 - two.best**2)
+    # Errors are as frequent as they cost, and no rarer than the change of measure allows.
+    chance = measured.wrong_supports(x, v, c, pilot, 4000, np.random.default_rng(13))
+    price = (two.best + two.gap) ** 2 - two.best**2
+    assert chance * price == pytest.approx(expected, rel=0.2)
     assert chance >= np.exp(-measured.settling_exponent(0.5, 0.5) * pilot) / 4
