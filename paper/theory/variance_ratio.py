@@ -172,7 +172,8 @@ def space_bandit(width: Fraction) -> Space:
 
     :math:`\Sigma_*=\operatorname{diag}(\delta^2,1,1)`; actions
     :math:`(\pm\frac35,\frac45\delta,0)` of variance :math:`\delta^2`,
-    :math:`(0,\frac35,\pm\frac45)` of variance 1, :math:`(\frac35,0,\pm\frac45)` and :math:`(0,0,1)`. The oracle pulls the first three.
+    :math:`(0,\frac35,\pm\frac45)` of variance 1,
+    :math:`(\frac35,0,\pm\frac45)` and :math:`(0,0,1)`. The oracle pulls the first three.
     """
     d, t, f = width, Fraction(3, 5), Fraction(4, 5)
     zero, one = Fraction(0), Fraction(1)

@@ -76,7 +76,7 @@ def test_exact_cost_is_that_of_the_library_and_needs_identification():
     p = np.array(space.design, dtype=float)
     found = exact_cost(space.features, space.variances, space.design, seventh)
     assert float(found) == pytest.approx(estimation_cost(X, v, p, np.full(7, 1 / 7), kappa=1))
-    lame = (Fraction(0), *(Fraction(1, 6),) * 6)
+    lame = (Fraction(0), Fraction(0), *(Fraction(1, 5),) * 5)
     with pytest.raises(ValueError, match="leaves the variance of action 0 open"):
         exact_cost(space.features, space.variances, space.design, lame)
 
