@@ -158,13 +158,19 @@ def exact_cost(
 
 
 class Space(NamedTuple):
-    """A bandit in three dimensions with rational deviations on the oracle's support."""
+    r"""A bandit in three dimensions with rational deviations on the oracle's support.
+
+    `value` is :math:`S^2`. `dual` is the y with :math:`(x_a^\top y)^2\le\sigma_a^2` for all actions
+    and equality on the support, which shows that the design is optimal.
+    """
 
     features: Matrix
     variances: Vector
     policy: Vector
     direction: Vector
     design: Vector
+    value: Fraction
+    dual: Vector
 
 
 def space_bandit(width: Fraction) -> Space:
@@ -191,11 +197,16 @@ def space_bandit(width: Fraction) -> Space:
     direction = tuple(
         sum((p * x[i] for p, x in zip(policy, X, strict=True)), zero) for i in range(3)
     )
+    deviations = (d, d, one)
     weights = solve(tuple(tuple(x[i] for x in X[:3]) for i in range(3)), direction)
     assert weights is not None
-    costs = [abs(w) * s for w, s in zip(weights, (d, d, one), strict=True)]
-    design = tuple(c / sum(costs) for c in costs) + (zero,) * 4
-    return Space(X, variances, policy, direction, design)
+    costs = [abs(w) * s for w, s in zip(weights, deviations, strict=True)]
+    S = sum(costs, zero)
+    signed = tuple(s if w > 0 else -s for w, s in zip(weights, deviations, strict=True))
+    dual = solve(X[:3], signed)
+    assert dual is not None
+    design = tuple(c / S for c in costs) + (zero,) * 4
+    return Space(X, variances, policy, direction, design, S**2, dual)
 
 
 def cost_bound(
@@ -207,7 +218,7 @@ def cost_bound(
 ) -> float:
     r"""Return the bound on v by the ratio of the variances.
 
-    .. math:: v \le \frac{\kappa g}4\min\bigl(r^2,\ \omega^2r^{3/2}\bigr), \qquad
+    .. math:: v \le \frac{\kappa g}4\,\omega r^{3/2} \le \frac{\kappa g}4\,r^2, \qquad
               g = \max_{p_a>0}\varphi_a^\top H^{-1}\varphi_a, \quad
               \omega = \sum_ap_a\frac{\sigma_{\max}}{\sigma_a},
 
@@ -233,4 +244,4 @@ def cost_bound(
     leverage = np.einsum("ai,ij,aj->a", phi[used], np.linalg.pinv(H), phi[used]).max()
     most = v[q > 0].max()
     ratio, omega = most / v[used].min(), float(p[used] @ np.sqrt(most / v[used]))
-    return float(kappa * leverage / 4 * min(ratio**2, omega**2 * ratio**1.5))
+    return float(kappa * leverage / 4 * omega * ratio**1.5)

@@ -89,6 +89,10 @@ def test_the_design_in_space_is_optimal_and_costs_the_square():
         X, v = np.array(space.features, dtype=float), np.array(space.variances, dtype=float)
         best = optimal_design(X, v, direction=np.array(space.direction, dtype=float))
         np.testing.assert_allclose(best.weights, np.array(space.design, float), atol=1e-6)
+        assert float(space.value) == pytest.approx(best.value)
+        reach = (X @ np.array(space.dual, dtype=float)) ** 2 / v
+        np.testing.assert_allclose(reach[:3], 1)
+        assert reach.max() <= 1 + 1e-9
         assert sum(space.policy) == 1 and min(space.policy) > 0
         cost = exact_cost(space.features, space.variances, space.design, seventh)
         scaled.append(float(cost * min(space.variances) ** 2))
@@ -107,6 +111,9 @@ def test_no_random_bandit_costs_more_than_the_bound():
             cost = estimation_cost(X, v, p, q)
             bound = cost_bound(X, v, p, q)
             assert cost <= bound * (1 + 1e-9)
+            leverage = 12 if q[0] == q[1] == 1 / 12 else d * (d + 1) / 2
+            ratio = v[q > 0].max() / v[p > 0].min()
+            assert bound <= leverage / 2 * ratio**2 * (1 + 1e-3)
             assert cost_bound(X, v, p, q, kappa=1.0) == pytest.approx(bound / 2)
 
 
@@ -114,5 +121,5 @@ def test_the_bound_by_hand():
     # One-hot actions: g = 1/q on each, and the loud one is in the support.
     v, p, q = [1.0, 4.0], [1 / 3, 2 / 3], [0.5, 0.5]
     omega = 1 / 3 * 2 + 2 / 3
-    expected = 2 * 2 / 4 * min(16, omega**2 * 8)
+    expected = 2 * 2 / 4 * omega * 8
     assert cost_bound(np.eye(2), v, p, q) == pytest.approx(expected)
