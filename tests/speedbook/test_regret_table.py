@@ -78,8 +78,9 @@ def test_the_page_shows_verdicts_side_by_side(tmp_path):
     text = [[" ".join(unescape(re.sub("<[^>]+>", "", td)).split()) for td in line] for line in rows]
     assert text[0] == [
         "Theorem 1 thm-1",
-        "✓ supported The rate printed · thm-1",
-        "✓ supported Too late ours · thm-1-late ✗ contradicted One for all printed · thm-1-uniform",
+        "✓ The rate supported · printed · thm-1",
+        "✗ One for all contradicted · printed · thm-1-uniform "
+        "✓ Too late supported · ours · thm-1-late",
     ]
-    assert text[1] == ["Theorem 2 thm-2", "", "✗ contradicted A title our reading · thm-2"]
+    assert text[1] == ["Theorem 2 thm-2", "", "✗ A title contradicted · our reading · thm-2"]
     assert 'href="notebooks/claims/page.html"' in rows[0][1]

@@ -94,19 +94,18 @@ class RegretTable(SphinxDirective):
         return nodes.row("", name, *cells)
 
     def _cell(self, claims: list[str], ledger: dict[str, Any]) -> nodes.entry:
-        """Return a paragraph for each claim: verdict, title, whose it is."""
+        """Return a paragraph for each claim, ours last: symbol, title, verdict, whose it is."""
         cell = nodes.entry("")
-        for claim in claims:
+        for claim in sorted(claims, key=lambda name: ledger[name]["origin"] == "ours"):
             found = ledger[claim]
             verdict = Verdict(found["verdict"])
-            text = f"{verdict.symbol} {verdict}"
-            link = reference(self.env, anchor(claim), text, warn=False)
+            link = reference(self.env, anchor(claim), verdict.symbol, warn=False)
             content = (
                 badge(verdict, link),
                 nodes.Text(" "),
                 card_link(self.env, claim, found, found["title"]),
                 nodes.Text(" "),
-                muted(f"{WHOSE[found['origin']]} · {claim}"),
+                muted(f"{verdict} · {WHOSE[found['origin']]} · {claim}"),
             )
             cell += nodes.paragraph("", "", *content)
         return cell
