@@ -4,6 +4,8 @@ Directives
 
 - ``{ledger-table}``: every claim with its verdict.
 - ``{parameter-table}``: the parameters of the page's notebook.
+- ``{regret-table}``: the statements on regret, read in both ways, see
+  `speedbook.press.sphinx.regret_table`.
 - ``{errata}``: the claims of the paper that fail, see `speedbook.press.sphinx.errata`.
 - ``{scoreboard}``: how many claims have which verdict, see `speedbook.press.sphinx.scoreboard`.
 - ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see
@@ -47,6 +49,7 @@ from speedbook.press.sphinx.claim_map import (
     visit_map,
 )
 from speedbook.press.sphinx.errata import Errata
+from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
 from speedbook.press.sphinx.tables import (
     LedgerTable,
@@ -120,6 +123,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register directives and roles, and what notebooks need."""
     app.add_directive("ledger-table", LedgerTable)
     app.add_directive("parameter-table", ParameterTable)
+    app.add_directive("regret-table", RegretTable)
     app.add_directive("errata", Errata)
     app.add_directive("scoreboard", Scoreboard)
     app.add_directive("claim-map", ClaimMap)
