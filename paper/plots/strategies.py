@@ -72,6 +72,11 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
         "linestyle": (0, (4, 1.5)),
         "markerfacecolor": "w",
     },
+    "On-policy, average": {
+        "color": COLOURS["blue"],
+        "marker": "s",
+        "linestyle": (0, (1, 1.2)),
+    },
     "A-optimal": {"color": COLOURS["green"], "marker": "^", "linestyle": "-."},
     "G-optimal": {"color": COLOURS["purple"], "marker": "D", "linestyle": "-."},
     "D-optimal": {"color": COLOURS["sky"], "marker": "v", "linestyle": (0, (1, 1.2))},
