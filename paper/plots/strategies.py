@@ -46,6 +46,13 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
         "markerfacecolor": "w",
         "zorder": 4,
     },
+    "SPEED, higher floor": {
+        "color": COLOURS["vermilion"],
+        "marker": "<",
+        "linestyle": "-",
+        "linewidth": 2.2,
+        "zorder": 4,
+    },
     "SPEED, practical": {
         "color": COLOURS["vermilion"],
         "marker": "d",
