@@ -19,6 +19,8 @@ from speedbook.claims.registry import Registry
 from speedbook.paths import write_if_changed
 
 AGREEMENT = "book/agreement.json"
+#: How often noise alone may flip a verdict, by what the registry says of its rules.
+FLIP_RATE = 0.001
 #: Digits that two machines agree on.
 DIGITS = 6
 

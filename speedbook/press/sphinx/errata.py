@@ -1,7 +1,7 @@
 """The errata: an entry for every claim of the paper that fails, from registry and ledger alone.
 
-The directive is ``{errata} SEVERITY``, as in ``{errata} proof step``: what of the paper goes with the
-claim. An entry says what is printed, or how we read it, what was found, the counterexample, and
+The directive is ``{errata} SEVERITY``, as in ``{errata} proof step``: what of the paper goes with
+the claim. An entry says what is printed, or how we read it, what was found, the counterexample, and
 what takes its place. A claim of ours is never among them, whatever its verdict.
 """
 
