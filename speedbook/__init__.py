@@ -1,7 +1,7 @@
 """The press and the evidence: what papermill and Jupyter Book lack.
 
-A notebook needs these names: ``from speedbook import envelope, figures, half_width, record``. They
-are loaded when first used, so that the command line starts at once.
+A notebook needs these names: ``from speedbook import envelope, family_level, figures, half_width,
+record``. They are loaded when first used, so that the command line starts at once.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from speedbook import figures
     from speedbook.claims.record import record
-    from speedbook.intervals import envelope, half_width
+    from speedbook.intervals import envelope, family_level, half_width
 
-__all__ = ["envelope", "figures", "half_width", "record"]
+__all__ = ["envelope", "family_level", "figures", "half_width", "record"]
 
 #: Where the functions among them are at home.
 _HOMES = {
     "envelope": "speedbook.intervals",
+    "family_level": "speedbook.intervals",
     "half_width": "speedbook.intervals",
     "record": "speedbook.claims.record",
 }

@@ -1,23 +1,61 @@
-"""Intervals of level 99.9 %, on which the verdicts rest."""
+"""Intervals of level 99.9 %, on which the verdicts rest: single ones, or all of a page together."""
 
 from __future__ import annotations
 
 import reprlib
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Normal quantile of intervals of level 99.9 %, to two decimals.
-QUANTILE = 3.29
+#: The most that the intervals behind the verdicts of a page may err with, taken together.
+ERROR = 0.001
 
 
-def half_width(standard_error: ArrayLike) -> NDArray[np.float64]:
+def family_level(among: int, count: int = 1) -> float:
+    """Return the level of an interval that is one among several on a page, or of some of them.
+
+    If each of `among` intervals misses its number with probability at most 0.001 / `among`, all of
+    them hold with probability at least 99.9 % (Bonferroni), and `count` of them with probability at
+    least 1 - 0.001 `count` / `among`.
+
+    Parameters
+    ----------
+    among : int
+        The number of intervals behind the verdicts of the page, at least 1.
+    count : int
+        How many of them are meant, 1 to `among`; those of one record, for its ``level``.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> family_level(1), round(family_level(20), 6), round(family_level(20, 4), 6)
+    (0.999, 0.99995, 0.9998)
+    """
+    if among < 1:
+        raise ValueError(f"among: must be at least 1; got {among}")
+    if not 1 <= count <= among:
+        raise ValueError(f"count: must be 1 to among = {among}; got {count}")
+    return 1 - ERROR * count / among
+
+
+def half_width(standard_error: ArrayLike, among: int = 1) -> NDArray[np.float64]:
     """Return half the length of the normal interval of level 99.9 %: 3.29 standard errors.
 
     Parameters
     ----------
     standard_error : array-like, shape (...,)
         Of estimates that are close to normal; at least 0, infinite where nothing is known.
+    among : int
+        How many intervals are to hold together with probability 99.9 %; see `family_level`.
 
     Returns
     -------
@@ -26,9 +64,11 @@ def half_width(standard_error: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     TypeError, ValueError
-        If it does not consist of numbers, one is missing, or one is negative.
+        If it does not consist of numbers, one is missing, or one is negative; or if `among` is
+        below 1.
     """
-    return QUANTILE * _not_negative("standard_error", _numbers("standard_error", standard_error))
+    quantile = NormalDist().inv_cdf((1 + family_level(among)) / 2)
+    return quantile * _not_negative("standard_error", _numbers("standard_error", standard_error))
 
 
 def envelope(estimates: ArrayLike, halves: ArrayLike) -> tuple[float, float]:

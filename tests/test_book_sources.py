@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from scipy.stats import binom
 
+from speedbook.claims.agreement import FLIP_RATE, read_agreements
+from speedbook.claims.claim import Severity
 from speedbook.claims.ledger import LEDGER, derive_ledger, ledger_text, read_ledger
 from speedbook.claims.registry import load_registry
 from speedbook.claims.relations import Relations
@@ -22,6 +26,7 @@ from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.notebook.prose import loose_numbers, prose_problems
 from speedbook.press.front_matter import page_problems
 from speedbook.press.pictures import FOLDER, pictures
+from speedbook.press.sphinx.errata import errata
 from speedbook.run.execution import CELL_TIMEOUT
 
 ROOT = Path(__file__).parents[1]
@@ -93,7 +98,61 @@ def test_what_is_contradicted_has_a_counterexample_and_a_correction_or_a_reason(
 def test_what_puts_a_claim_right_holds_and_is_no_claim_of_the_paper(relations):
     for name in relations.ours:
         assert not relations.fails(name), name
-        assert relations.claims[name].place.lower().startswith(("our", "correct", "sharpen")), name
+        assert relations.claims[name].origin == "ours", name
+
+
+def test_what_fails_of_the_paper_has_a_severity_and_nothing_else_has(relations):
+    for name, claim in relations.claims.items():
+        failing = relations.fails(name) and claim.origin != "ours"
+        assert (claim.severity is not None) == failing, name
+
+
+def test_no_statement_of_ours_is_among_the_errata(relations):
+    listed = [claim for word in get_args(Severity) for claim in errata(relations, word)]
+    assert {claim.origin for claim in listed} == {"paper", "reading"}
+    assert {claim.id for claim in listed} == {
+        name
+        for name, claim in relations.claims.items()
+        if relations.fails(name) and claim.origin != "ours"
+    }
+    assert not [
+        name
+        for name, claim in relations.claims.items()
+        if claim.origin == "ours" and relations.fails(name)
+    ]
+
+
+def test_what_is_said_of_regret_says_how_it_is_read(relations):
+    for name, claim in relations.claims.items():
+        about = re.search("regret", f"{claim.title} {claim.statement}", re.I)
+        assert about is None or claim.reading, name
+
+
+def test_every_proof_stands_in_the_book(relations):
+    texts = [cell.source for notebook in all_notebooks().values() for cell in notebook.cells]
+    texts += [path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*.md")]
+    labels = re.findall(r"^\((proof-[a-z0-9-]+)\)=$", "\n".join(texts), re.M)
+    assert len(labels) == len(set(labels))
+    assert {claim.proof for claim in relations.claims.values() if claim.proof} <= set(labels)
+
+
+def test_nothing_is_supported_by_a_number_without_an_interval():
+    rows = read_ledger(ROOT)["claims"]
+    for name, row in rows.items():
+        if row["verdict"] in (Verdict.SUPPORTED, Verdict.CONSISTENT):
+            assert row["interval"][0] < row["interval"][1] and row["level"], name
+
+
+def test_fresh_seeds_flip_verdicts_as_rarely_as_is_said():
+    rows, flips, tried = read_ledger(ROOT)["claims"], 0, 0
+    for name, agreement in read_agreements(ROOT).items():
+        dissents = len(agreement.trials) - agreement.count(rows[name]["verdict"])
+        assert dissents < 2, name
+        # A row that no seed can move would dilute the count.
+        if any(trial.interval != agreement.own.interval for trial in agreement.trials):
+            flips, tried = flips + dissents, tried + len(agreement.trials)
+    assert tried > 1000
+    assert flips <= binom.ppf(0.999, tried, FLIP_RATE)
 
 
 def test_counterexamples_and_reasons_hold_no_number_typed_by_hand(relations):

@@ -19,6 +19,8 @@ from speedbook.claims.registry import Registry
 from speedbook.paths import write_if_changed
 
 AGREEMENT = "book/agreement.json"
+#: How often noise alone may flip a verdict, by what the registry says of its rules.
+FLIP_RATE = 0.001
 #: Digits that two machines agree on.
 DIGITS = 6
 
@@ -136,6 +138,9 @@ def agreement_text(row: Mapping[str, Any]) -> str:
     >>> stored = {"seeds": 20, "verdicts": {"supported": 19}, "setting": "defaults", "changed": []}
     >>> agreement_text({"verdict": "supported", "agreement": stored})
     '19 of 20 fresh seeds agree'
+    >>> stored["verdicts"]["inconclusive"] = 1
+    >>> agreement_text({"verdict": "supported", "agreement": stored})
+    '19 of 20 fresh seeds agree; inconclusive: 1'
     >>> agreement_text({"verdict": "supported", "agreement": {**stored, "changed": ["the rule"]}})
     '19 of 20 fresh seeds agree (stale: the rule has changed since)'
     """
@@ -143,6 +148,8 @@ def agreement_text(row: Mapping[str, Any]) -> str:
     if not stored:
         return ""
     text = f"{stored['verdicts'].get(row['verdict'], 0)} of {stored['seeds']} fresh seeds agree"
+    others = [f"{word}: {n}" for word, n in stored["verdicts"].items() if word != row["verdict"]]
+    text = "; ".join([text, *others])
     changed: Sequence[str] = stored["changed"]
     if not changed:
         return text

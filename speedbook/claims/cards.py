@@ -13,6 +13,19 @@ if TYPE_CHECKING:
     from speedbook.claims.claim import Claim
 
 
+#: Whose a claim is, in words.
+ORIGINS = {
+    "paper": "the paper's own words",
+    "reading": "our reading of the paper, which leaves something open",
+    "ours": "ours",
+}
+#: How a statement on regret is read, in words.
+READINGS = {
+    "one bandit": "one bandit at a time: constants may depend on it",
+    "uniform": "uniformly: one constant for all bandits",
+}
+
+
 def rounded_record(entry: dict[str, Any]) -> tuple[str, str]:
     """Return estimate and interval of a record as text; the interval of an exact one is empty.
 
@@ -35,19 +48,35 @@ def rounded_record(entry: dict[str, Any]) -> tuple[str, str]:
 
 def _rows(claim: Claim, entry: dict[str, Any]) -> list[tuple[str, str]]:
     estimate, interval = rounded_record(entry)
-    rows = [
+    rows: list[tuple[str, str | None]] = [
         ("Claim", claim.statement),
+        ("Constants", claim.constants),
+        ("Read", READINGS.get(claim.reading or "")),
         ("Place", claim.place),
+        ("Whose", ORIGINS[claim.origin]),
+        ("Evidence", claim.evidence),
         ("Rule", f"{claim.rule}"),
         ("Found", f"{estimate} {interval}".strip()),
+        ("Interval", level_text(entry.get("level"))),
     ]
-    if claim.constants:
-        rows.insert(1, ("Constants", claim.constants))
     if entry["replications"] is not None:
         rows.append(("Replications", replications_text(entry)))
     if entry["seed"] is not None:
         rows.append(("Seed", f"{entry['seed']}"))
-    return rows
+    return [(name, text) for name, text in rows if text]
+
+
+def level_text(level: float | None) -> str:
+    """Write with which probability an interval covers; nothing where there is none.
+
+    Examples
+    --------
+    >>> level_text(0.99995), level_text(0.999), level_text(1.0), level_text(None)
+    ('99.995 %', '99.9 %', 'certain bounds', '')
+    """
+    if level is None:
+        return ""
+    return "certain bounds" if level == 1 else f"{100 * level:.6g} %"
 
 
 def replications_text(entry: Mapping[str, Any]) -> str:

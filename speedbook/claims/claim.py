@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from speedbook.claims.rules import VERDICTS, Kind, Outcome, Rule, Verdict
+
+#: paper: its own words. reading: its words, with something filled in that it leaves open. ours: a
+#: statement, a correction or a threshold of this book.
+Origin = Literal["paper", "reading", "ours"]
+#: How much of the paper goes with a claim that fails, the most first.
+Severity = Literal["conclusion", "statement", "proof step", "slip"]
+#: Whether a statement on regret is about one bandit at a time, or about all with one constant.
+Reading = Literal["one bandit", "uniform"]
+#: On what the verdict rests: a complete proof, whose code is checked; an example in exact
+#: arithmetic, or certified; or draws and numerics alone.
+Evidence = Literal["proved", "exact example", "measured"]
+
+#: Verdicts of a statement that is false, or whose numbers disagree with it.
+AGAINST = frozenset({Verdict.CONTRADICTED, Verdict.NOT_CONSISTENT})
 
 
 class Claim(BaseModel):
     """One entry of ``book/claims.yml``.
 
-    The last four fields are for the errata and the map, and have no part in the verdict.
-    ``counterexample`` and ``uncorrected``, which says why no corrected statement is needed, are
-    MyST; `speedbook.claims.relations` says what the other two mean.
+    ``proof`` is the label of the place in the book where the proof stands. The last four fields are
+    for the errata and the map, and have no part in the verdict. ``counterexample`` and
+    ``uncorrected``, which says why no corrected statement is needed, are MyST;
+    `speedbook.claims.relations` says what the other two mean.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -22,8 +39,13 @@ class Claim(BaseModel):
     place: str = Field(min_length=1)
     statement: str = Field(min_length=1)
     notebook: str = Field(pattern=r"^notebooks/[^\\]+\.ipynb$")
+    origin: Origin
+    severity: Severity | None = None
+    reading: Reading | None = None
     kind: Kind
     rule: Rule | None = None
+    evidence: Evidence | None = None
+    proof: str | None = Field(default=None, pattern=r"^proof(-[a-z0-9]+)+$")
     constants: str | None = None
     counterexample: str | None = Field(default=None, min_length=1)
     corrected_by: tuple[str, ...] = ()
@@ -37,6 +59,20 @@ class Claim(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _evidence_fits_kind(self) -> Claim:
+        if (self.evidence is None) != (self.kind == "untestable"):
+            raise ValueError("every claim has its evidence, but one of kind untestable has none")
+        if (self.evidence == "proved") != (self.proof is not None):
+            raise ValueError("proof: a claim whose evidence is proved, and no other, has a proof")
+        return self
+
+    @model_validator(mode="after")
+    def _severity_fits_origin(self) -> Claim:
+        if self.origin == "ours" and self.severity:
+            raise ValueError("severity: is said of what the paper says, not of a claim of ours")
+        return self
+
+    @model_validator(mode="after")
     def _corrected_or_not(self) -> Claim:
         if self.corrected_by and self.uncorrected:
             raise ValueError("a claim has corrected_by, or uncorrected with a reason, not both")
@@ -45,9 +81,20 @@ class Claim(BaseModel):
     def verdict(self, low: float, high: float) -> Verdict:
         """Return what follows from an interval for the quantity that the rule is about.
 
-        A claim without a rule is a ValueError.
+        A statement that is proved, or shown by an exact example, is *checked* where code and rule
+        agree; an example that agrees with a statement which we hold to be false decides nothing,
+        and neither does a measured number without an interval. A threshold of ours may be missed
+        without anyone being contradicted. A claim without a rule is a ValueError.
         """
         if self.rule is None:
             raise ValueError(f"id: claim {self.id!r} is untestable and has no rule")
         outcome: Outcome = self.rule.judge(low, high)
-        return VERDICTS[self.kind].get(outcome, Verdict.INCONCLUSIVE)
+        verdict = VERDICTS[self.kind].get(outcome, Verdict.INCONCLUSIVE)
+        if verdict in AGAINST:
+            missed = self.origin == "ours" and self.evidence != "proved"
+            return Verdict.THRESHOLD_NOT_MET if missed else verdict
+        if outcome is not Outcome.HOLDS or verdict is Verdict.VACUOUS:
+            return verdict
+        if self.evidence != "measured":
+            return Verdict.INCONCLUSIVE if self.severity else Verdict.CHECKED
+        return verdict if low < high else Verdict.INCONCLUSIVE

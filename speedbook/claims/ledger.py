@@ -16,6 +16,7 @@ from speedbook.claims.cards import rounded_record
 from speedbook.claims.claim import Claim
 from speedbook.claims.registry import Registry
 from speedbook.claims.rules import Verdict
+from speedbook.intervals import ERROR
 from speedbook.notebook.files import claim_records
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 
 LEDGER = "book/ledger.json"
 CLAIM_PAGES = "notebooks/claims/"
+#: What a row takes from the registry beside the rule, where it is said.
+SAID = ("origin", "severity", "reading", "evidence", "proof")
 #: What a row takes from the record, in this order; `runs` is not in all of them.
-FOUND = ("estimate", "interval", "replications", "runs", "seed", "details")
+FOUND = ("estimate", "interval", "level", "replications", "runs", "seed", "details")
 
 
 class LedgerError(ValueError):
@@ -43,7 +46,8 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
     LedgerError
         If a claim has no notebook or no record, a notebook of ``notebooks/claims`` has no claim, a
         claim is recorded twice or by another notebook, or a record holds a verdict that the rule no
-        longer gives.
+        longer gives; or if the intervals of a page miss more often, together, than once in a
+        thousand runs.
     """
     problems = shelf_problems(registry, notebooks)
     records: dict[str, dict[str, Any]] = {}
@@ -58,6 +62,7 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
         missing = claim.rule is not None and claim.id not in records
         if missing and claim.notebook in notebooks:
             problems.append(f"claim {claim.id}: {claim.notebook} holds no valid record of it")
+    problems += _level_problems(registry, records)
     if problems:
         raise LedgerError(problems)
     return {"claims": {claim.id: _row(claim, records.get(claim.id)) for claim in registry.claims}}
@@ -76,6 +81,20 @@ def shelf_problems(registry: Registry, names: Collection[str]) -> list[str]:
         if claim.notebook not in names
     ]
     return without_claim + without_notebook
+
+
+def _level_problems(registry: Registry, records: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Say of which pages the intervals do not hold together with probability 99.9 %."""
+    lacking: dict[str, float] = {}
+    for name, entry in records.items():
+        page = registry[name].notebook
+        lacking[page] = lacking.get(page, 0.0) + 1 - (entry.get("level") or 1.0)
+    return [
+        f"{page}: its intervals miss with probability up to {error:.3g} together, and may with "
+        f"{ERROR:g}; see speedbook.intervals.family_level"
+        for page, error in lacking.items()
+        if error > ERROR * (1 + 1e-6)
+    ]
 
 
 def _record_fault(
@@ -106,6 +125,7 @@ def _row(claim: Claim, entry: dict[str, Any] | None) -> dict[str, Any]:
         "notebook": claim.notebook,
         "rule": None if claim.rule is None else str(claim.rule),
     }
+    row |= {key: said for key in SAID if (said := getattr(claim, key)) is not None}
     if entry is None:
         return {**row, "verdict": str(Verdict.NOT_TESTABLE)}
     found = {key: entry[key] for key in FOUND if key in entry}

@@ -19,6 +19,7 @@ def record(
     estimate: float,
     interval: tuple[float, float] | None = None,
     *,
+    level: float | None = None,
     replications: int | None = None,
     runs: int | None = None,
     seed: int | None = None,
@@ -37,6 +38,10 @@ def record(
         The quantity that the rule is about.
     interval : pair of float, optional
         Lower and upper end for it; by default the quantity is exact.
+    level : float, optional
+        The probability with which the interval covers the quantity, above 0; 1 where its ends are
+        certain. An interval of positive width needs it. What the records of one page lack to 1
+        together may be at most 0.001; see `speedbook.intervals.family_level`.
     replications : int, optional
         How many independent replications the estimate rests on, those of all runs together.
     runs : int, optional
@@ -50,8 +55,8 @@ def record(
     Raises
     ------
     ValueError
-        If the id is unknown, a number is not finite, the interval is reversed, or the replications
-        cannot be divided into so many equal runs.
+        If the id is unknown, a number is not finite, the interval is reversed, the level is missing
+        or no probability, or the replications cannot be divided into so many equal runs.
     TypeError
         If a detail is not a number, a text, a list or a mapping of such.
     """
@@ -65,6 +70,7 @@ def record(
         "verdict": str(claim.verdict(*ends)),
         "estimate": middle,
         "interval": ends,
+        "level": _level(level, ends),
         "replications": None if replications is None else int(replications),
         "seed": None if seed is None else int(seed),
         **_divided(replications, runs),
@@ -82,6 +88,16 @@ def _divided(replications: int | None, runs: int | None) -> dict[str, int]:
             f"runs: must divide the number of replications, {replications}; got {runs}"
         )
     return {"runs": int(runs)}
+
+
+def _level(level: float | None, ends: list[float]) -> float | None:
+    if level is None:
+        if ends[0] < ends[1]:
+            raise ValueError("level: say with which probability the interval covers; 1 if certain")
+        return None
+    if not 0 < level <= 1:
+        raise ValueError(f"level: must be above 0 and at most 1; got {level}")
+    return _finite("level", level)
 
 
 def _finite(name: str, value: float) -> float:

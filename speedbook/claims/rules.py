@@ -25,11 +25,13 @@ class Outcome(Enum):
 class Verdict(StrEnum):
     """What the book says of a claim."""
 
+    CHECKED = "checked"
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     VACUOUS = "vacuous"
     CONSISTENT = "consistent over the measured range"
     NOT_CONSISTENT = "not consistent over the measured range"
+    THRESHOLD_NOT_MET = "threshold not met"
     INCONCLUSIVE = "inconclusive"
     NOT_TESTABLE = "not testable"
 
@@ -45,11 +47,13 @@ class Verdict(StrEnum):
 
 
 SYMBOLS = {
+    Verdict.CHECKED: "∎",
     Verdict.SUPPORTED: "✓",
     Verdict.CONTRADICTED: "✗",
     Verdict.VACUOUS: "∅",
     Verdict.CONSISTENT: "≈",
     Verdict.NOT_CONSISTENT: "≉",
+    Verdict.THRESHOLD_NOT_MET: "▽",
     Verdict.INCONCLUSIVE: "?",
     Verdict.NOT_TESTABLE: "–",
 }

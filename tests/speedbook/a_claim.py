@@ -10,7 +10,9 @@ CLAIM = {
     "place": "Section 1",
     "statement": "One < two.",
     "notebook": "notebooks/claims/prop-1.ipynb",
+    "origin": "paper",
     "kind": "decidable",
+    "evidence": "measured",
     "rule": {"kind": "equal", "value": 1, "tolerance": 0.1},
 }
 

@@ -32,11 +32,15 @@ CLAIM = {
     "place": "Section 1",
     "statement": "One is one.",
     "notebook": "notebooks/claims/prop-1.ipynb",
+    "origin": "paper",
     "kind": "decidable",
+    "evidence": "measured",
     "rule": {"kind": "equal", "value": 1, "tolerance": 0.1},
 }
 INDEX = "# Tiny\n\nIt is {ledger}`prop-1.estimate`: {claim-badge}`prop-1`.\n"
-RECORD = "from speedbook import record\nrecord('prop-1', 1.001, (0.99, 1.01), seed=seed)"
+RECORD = (
+    "from speedbook import record\nrecord('prop-1', 1.001, (0.99, 1.01), level=0.999, seed=seed)"
+)
 SEED = "seed: int = 3  # of the run [0 ..]"
 
 

@@ -49,7 +49,7 @@ class Kernels:
     def output(self, name):
         if name == PROP:
             with patch("IPython.get_ipython"), patch("IPython.display.display") as display:
-                record("prop-1", 1.001, (0.99, 1.01), seed=3)
+                record("prop-1", 1.001, (0.99, 1.01), level=0.999, seed=3)
             data, metadata = display.call_args.args[0], display.call_args.kwargs["metadata"]
             return new_output("display_data", data, metadata=metadata)
         if self.picture:

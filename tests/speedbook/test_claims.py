@@ -40,6 +40,14 @@ def test_a_registry_is_read(tmp_path):
         ({"title": " "}, "claims.0.title"),
         ({"notebook": "prop-1.ipynb"}, "claims.0.notebook"),
         ({"kind": "proved"}, "claims.0.kind"),
+        ({"origin": "theirs"}, "claims.0.origin"),
+        ({"severity": "grave"}, "claims.0.severity"),
+        ({"severity": "slip", "origin": "ours"}, "severity: is said of what the paper says"),
+        ({"reading": "both"}, "claims.0.reading"),
+        ({"evidence": None}, "every claim has its evidence"),
+        ({"evidence": "proved"}, "proof: a claim whose evidence is proved"),
+        ({"proof": "proof-prop-1"}, "proof: a claim whose evidence is proved"),
+        ({"evidence": "proved", "proof": "Section 3"}, "claims.0.proof"),
         ({"rule": None}, "every claim has a rule"),
         ({"kind": "untestable"}, "has none"),
         ({"rule": {"kind": "near", "value": 1}}, "claims.0.rule"),
@@ -86,7 +94,8 @@ def test_numerals_in_yaml_are_numbers(tmp_path):
 
 @pytest.fixture
 def notebook_folder(tmp_path, monkeypatch):
-    write_registry(tmp_path, CLAIM, {**CLAIM, "id": "open", "kind": "untestable", "rule": None})
+    untestable = {**CLAIM, "id": "open", "kind": "untestable", "rule": None, "evidence": None}
+    write_registry(tmp_path, CLAIM, untestable)
     folder = tmp_path / "notebooks" / "claims"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
@@ -106,13 +115,15 @@ def displays(notebook_folder, monkeypatch):
 
 def test_a_record_is_a_card_and_metadata(displays):
     details = {"z": np.float64(1 / 3), "all": np.arange(2), "by": {"floor": (1, True, None)}}
-    record("prop-1", np.float64(1), (0.99, 1 + 1e-14), replications=500, seed=7, details=details)
+    ends = (0.99, 1 + 1e-14)
+    record("prop-1", np.float64(1), ends, level=0.999, replications=500, seed=7, details=details)
     ((data, entry),) = displays
     assert entry == {
         "id": "prop-1",
         "verdict": "supported",
         "estimate": 1.0,
         "interval": [0.99, 1.0],
+        "level": 0.999,
         "replications": 500,
         "seed": 7,
         "details": {"z": 0.3333333333, "all": [0, 1], "by": {"floor": [1, True, None]}},
@@ -121,7 +132,7 @@ def test_a_record_is_a_card_and_metadata(displays):
     assert "✓</span> supported" in data["text/html"]
     assert "One &lt; two." in data["text/html"]
     assert data["text/plain"].startswith("✓ supported: The first claim (prop-1)\n")
-    assert "Found: 1.000 [0.990, 1.000]" in data["text/plain"]
+    assert "Found: 1.000 [0.990, 1.000]\n  Interval: 99.9 %" in data["text/plain"]
 
 
 def test_a_record_says_of_how_many_runs_it_is(displays):
@@ -140,20 +151,20 @@ def test_runs_must_divide_the_replications(replications, runs, displays):
 
 
 def test_the_registry_decides(displays, notebook_folder):
-    record("prop-1", 2)
+    record("prop-1", 2, (2, 3), level=0.999)
     write_registry(notebook_folder.parents[1], {**CLAIM, "rule": {"kind": "at_least", "value": 2}})
-    record("prop-1", 2)
+    record("prop-1", 2, (2, 3), level=0.999)
     assert [data["text/plain"][0] for data, _ in displays] == ["✗", "✓"]
 
 
 def test_last_bits_do_not_change_the_record(displays):
-    record("prop-1", 0.3, (0.1 + 0.2, 1.0), details={"z": 0.1 + 0.2})
-    record("prop-1", 0.3, (0.3, 1.0), details={"z": 0.3})
+    record("prop-1", 0.3, (0.1 + 0.2, 1.0), level=1, details={"z": 0.1 + 0.2})
+    record("prop-1", 0.3, (0.3, 1.0), level=1, details={"z": 0.3})
     assert displays[0] == displays[1]
 
 
 def test_outside_a_notebook_the_card_is_printed(notebook_folder, capsys):
-    speedbook.record("prop-1", 1)
+    speedbook.record("prop-1", 1, (0.95, 1.05), level=0.999)
     assert capsys.readouterr().out.startswith("✓ supported")
 
 
@@ -166,11 +177,14 @@ def test_outside_a_notebook_the_card_is_printed(notebook_folder, capsys):
         (("prop-1", float("nan")), "estimate: must be finite"),
         (("prop-1", 1, (0, float("inf"))), "interval: must be finite"),
         (("prop-1", 1, (2, 0)), "interval: must run from low to high"),
+        (("prop-1", 1, (0, 2)), "level: say with which probability the interval covers"),
+        (("prop-1", 1, (0, 2), 0), "level: must be above 0 and at most 1; got 0"),
+        (("prop-1", 1, (0, 2), 99.9), "level: must be above 0 and at most 1; got 99.9"),
     ],
 )
 def test_a_wrong_record_says_why(displays, arguments, fault):
     with pytest.raises(ValueError, match=fault):
-        record(*arguments)
+        record(*arguments[:3], level=arguments[3] if arguments[3:] else None)
     assert not displays
 
 

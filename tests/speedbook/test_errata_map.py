@@ -23,9 +23,9 @@ PAGES = {
         f"\n## {kind}\n\n```{{claim-foundations}} {kind}\n```\n"
         for kind in ("survives", "falls", "fault", "firm")
     ),
-    "errata": "# Errata\n\n## Contradicted\n\n```{errata} contradicted\n```\n"
-    "\n## Vacuous\n\n```{errata} vacuous\n```\n"
-    "\n## Range\n\n```{errata} not consistent over the measured range\n```\n",
+    "errata": "# Errata\n\n## Statements\n\n```{errata} statement\n```\n"
+    "\n## Steps\n\n```{errata} proof step\n```\n"
+    "\n## Slips\n\n```{errata} slip\n```\n",
 }
 #: Theorem 1 holds though Lemma 1, on which it rests, does not; Corollary 1 falls with it.
 CLAIMS = {
@@ -35,26 +35,37 @@ CLAIMS = {
         {
             "title": "The lemma",
             "place": "Lemma 1, Section 2",
+            "severity": "statement",
             "statement": "One < two. Measured: their ratio.",
             "counterexample": "Take $x = 1$: it is {ledger}`lemma-1.details.exact`.",
             "corrected_by": ["lemma-1-corrected"],
             "rests_on": ["step"],
         },
     ),
-    "lemma-1-corrected": ("supported", {"title": "The lemma, mended"}),
+    "lemma-1-corrected": ("supported", {"title": "The lemma, mended", "origin": "ours"}),
     "thm-1": ("consistent over the measured range", {"rests_on": ["lemma-1"]}),
-    "cor-1": ("contradicted", {"rests_on": ["thm-1"], "uncorrected": "Nobody *needs* it."}),
+    "cor-1": (
+        "contradicted",
+        {"rests_on": ["thm-1"], "uncorrected": "Nobody *needs* it.", "severity": "statement"},
+    ),
     "prop-1": ("supported", {"rests_on": ["step"]}),
     "alone": (
         "vacuous",
-        {"title": "All alone", "kind": "vacuous", "counterexample": "It is empty."},
+        {
+            "title": "All alone",
+            "kind": "vacuous",
+            "counterexample": "It is empty.",
+            "severity": "proof step",
+        },
     ),
+    "bar": ("threshold not met", {"title": "Our bar", "origin": "ours"}),
 }
 
 
 def ledger_row(entry, verdict):
     row = {key: entry[key] for key in ("title", "place", "statement", "notebook")}
     found = {"estimate": 2.5, "interval": [2.4, 2.6], "replications": 9, "seed": 1}
+    row |= {key: entry[key] for key in ("origin", "severity", "evidence") if key in entry}
     return {**row, "rule": "at most 1", "verdict": verdict, **found, "details": {"exact": "5/2"}}
 
 
@@ -160,7 +171,7 @@ def test_an_erratum_says_all_that_registry_and_ledger_know(press):
 
 
 @pytest.mark.slow
-def test_the_errata_hold_what_the_paper_prints_and_no_more(press):
+def test_the_errata_hold_what_the_paper_says_by_severity_and_nothing_of_ours(press):
     pages, _ = press()
     assert re.findall('<section id="erratum-([^"]+)"', pages["errata"]) == [
         "lemma-1",
@@ -171,18 +182,22 @@ def test_the_errata_hold_what_the_paper_prints_and_no_more(press):
     alone = words(entry(pages["errata"], "alone"))
     assert "Found 2.50 [2.40, 2.60]; empty if at most 1." in alone
     assert "Why it is empty It is empty." in alone
-    assert words(pages["errata"].split('id="range"')[1]).split("None.")[0].endswith("Range¶ ")
+    assert words(pages["errata"].split('id="slips"')[1]).split("None.")[0].endswith("Slips¶ ")
+    assert "Our bar" in words(pages["ledger"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("place", "term"),
-    [("Lemma 1, Section 2", "Printed"), ("ours; Section 2", "Ours"), ("our variant", "Ours")],
+    ("origin", "term"), [("paper", "Printed"), ("reading", "Our reading"), ("ours", None)]
 )
-def test_a_reading_of_ours_is_not_called_printed(press, place, term):
-    pages, _ = press(lemma_1={"place": place})
-    found = entry(pages["errata"], "lemma-1")
-    assert re.findall("<dt>(Printed|Ours)", found) == [term]
+def test_it_is_said_whose_a_claim_is(press, origin, term):
+    severity = None if origin == "ours" else "statement"
+    pages, _ = press(lemma_1={"origin": origin, "severity": severity})
+    if term is None:
+        assert 'id="erratum-lemma-1"' not in pages["errata"]
+    else:
+        found = entry(pages["errata"], "lemma-1")
+        assert re.findall("<dt>(Printed|Our reading)", found) == [term]
 
 
 @pytest.mark.slow
@@ -202,7 +217,7 @@ def test_a_number_typed_by_hand_or_missing_in_the_ledger_is_a_fault(press, count
 def test_a_kind_or_verdict_that_is_none_is_a_fault(press):
     text = "# P\n\n```{errata} wrong\n```\n\n```{claim-foundations} wrong\n```\n"
     _, warnings = press({"index": text})
-    assert "errata: must be one of supported, contradicted, " in warnings
+    assert "errata: must be one of conclusion, statement, proof step, slip; got" in warnings
     assert "claim-foundations: must be one of survives, falls, " in warnings
 
 

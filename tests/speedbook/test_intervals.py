@@ -8,17 +8,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from speedbook import envelope, half_width
+from speedbook import envelope, family_level, half_width
 
 NUMBERS = st.floats(-1e6, 1e6)
 
 
 def test_half_a_width_is_that_of_the_level():
-    """3.29 standard errors leave out one in a thousand, to within a hundredth of that."""
-    out = 2 * norm.sf(float(half_width(1.0)))
-    assert abs(out - 0.001) < 1e-5
-    assert half_width(1.0) == round(norm.isf(0.0005), 2)
+    """3.29 standard errors leave out one in a thousand."""
+    assert half_width(1.0) == pytest.approx(norm.isf(0.0005), rel=1e-9)
+    assert round(float(half_width(1.0)), 2) == 3.29
     assert half_width([1.0, 2.0]).tolist() == [half_width(1.0), 2 * half_width(1.0)]
+
+
+@pytest.mark.parametrize("among", [1, 3, 40])
+def test_the_intervals_of_a_page_leave_out_one_in_a_thousand_together(among):
+    left_out = 2 * norm.sf(float(half_width(1.0, among)))
+    assert among * left_out == pytest.approx(0.001, rel=1e-6)
+    assert family_level(among) == pytest.approx(1 - left_out, abs=1e-12)
+    assert sum(1 - family_level(among, 1) for _ in range(among)) == pytest.approx(0.001, rel=1e-9)
+    assert family_level(among, among) == pytest.approx(0.999, abs=1e-15)
+
+
+@pytest.mark.parametrize(("among", "count"), [(0, 1), (-3, 1), (4, 5), (4, 0)])
+def test_a_family_has_members(among, count):
+    with pytest.raises(ValueError, match=r"^(among|count): must be .*; got"):
+        family_level(among, count)
 
 
 @given(st.lists(st.tuples(NUMBERS, st.floats(0, 1e6)), min_size=1, max_size=8))

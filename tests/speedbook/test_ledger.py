@@ -38,6 +38,7 @@ def entry(estimate=1.0, low=0.99, high=1.01, **more):
     base = {
         "id": "prop-1",
         "verdict": "supported",
+        "level": 0.999,
         "replications": None,
         "seed": None,
         "details": {},
@@ -84,9 +85,12 @@ def test_a_row_is_derived():
                 "statement": "One < two.",
                 "notebook": PAGE,
                 "rule": "equal to 1 ± 0.1",
+                "origin": "paper",
+                "evidence": "measured",
                 "verdict": "supported",
                 "estimate": 1.0,
                 "interval": [0.99, 1.01],
+                "level": 0.999,
                 "replications": None,
                 "seed": 7,
                 "details": {},
@@ -102,11 +106,29 @@ def test_a_row_has_the_number_of_runs_where_the_record_says_it():
 
 
 def test_an_untestable_claim_needs_no_record():
-    open_claim = claim(id="open", kind="untestable", rule=None)
+    open_claim = claim(id="open", kind="untestable", rule=None, evidence=None)
     registry = Registry(claims=(claim(), open_claim))
     ledger = derive_ledger(registry, {PAGE: claim_page(entry())})
     assert ledger["claims"]["open"]["verdict"] == "not testable"
     assert ledger["claims"]["open"]["rule"] is None
+
+
+def test_a_row_says_how_a_claim_is_read_and_where_it_is_proved():
+    said = {"origin": "reading", "severity": "slip", "reading": "uniform"}
+    proved = claim(**said, evidence="proved", proof="proof-prop-1")
+    page = claim_page(entry(2.0, 1.9, 2.1, verdict="contradicted"))
+    row = derive_ledger(Registry(claims=(proved,)), {PAGE: page})["claims"]["prop-1"]
+    assert {**said, "evidence": "proved", "proof": "proof-prop-1"}.items() <= row.items()
+
+
+@pytest.mark.parametrize("levels", [(0.999, 0.9999), (0.998, 1.0)])
+def test_the_intervals_of_a_page_hold_together(levels):
+    two = Registry(claims=(claim(), claim(id="prop-2")))
+    entries = [entry(id=f"prop-{i + 1}", level=level) for i, level in enumerate(levels)]
+    (problem,) = problems(two, {PAGE: claim_page(*entries)})
+    assert problem.startswith(f"{PAGE}: its intervals miss with probability up to 0.00")
+    fine = [{**each, "level": 0.9995} for each in entries]
+    assert len(derive_ledger(two, {PAGE: claim_page(*fine)})["claims"]) == 2
 
 
 def problems(registry, notebooks):
@@ -139,7 +161,7 @@ def test_what_does_not_fit_together_is_named():
 
 
 def test_a_record_of_a_claim_without_rule_is_named():
-    without = Registry(claims=(claim(kind="untestable", rule=None),))
+    without = Registry(claims=(claim(kind="untestable", rule=None, evidence=None),))
     (found,) = problems(without, {PAGE: claim_page(entry())})
     assert found == f"{PAGE}: id: claim 'prop-1' is untestable and has no rule"
 
@@ -174,7 +196,7 @@ def test_rows_keep_the_order_of_the_registry(tmp_path):
     registry = Registry(claims=tuple(claim(id=name) for name in names))
     texts = set()
     for order in itertools.permutations(names):
-        page = claim_page(*(entry(id=name) for name in order))
+        page = claim_page(*(entry(id=name, level=1) for name in order))
         texts.add(ledger_text(derive_ledger(registry, {PAGE: page})))
     (text,) = texts
     assert read_ledger(tmp_path) == {"claims": {}}

@@ -14,6 +14,7 @@ from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.run.manifest import read_manifest
 from speedbook.run.results import Results, table_csv
 
+from .conftest import CLAIM
 from .helpers import PROP, SPEEDBOOK, start
 from .reruns import files_of, folders, rerun
 
@@ -31,7 +32,7 @@ PROSE = (
     "[](other.ipynb), [a site](https://example.org).\n\n"
     "```{admonition} Why\n:class: dropdown\nBecause **so**.\n```"
 )
-LEDGER = {"claims": {"prop-1": {"verdict": "supported", "estimate": 1.0, "interval": [1.0, 1.0]}}}
+LEDGER = {"claims": {"prop-1": {"verdict": "checked", "estimate": 1.0, "interval": [1.0, 1.0]}}}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,7 @@ def rich_run(tmp_path_factory, make_tiny_book, tiny_notebook):
     notebook = tiny_notebook(*RICH, parameters=parameters)
     notebook.cells.append(new_markdown_cell(PROSE, id="prose"))
     book.notebook(PROP, notebook)
+    book.claims([{**CLAIM, "evidence": "exact example"}])
     book.write("book/ledger.json", json.dumps(LEDGER))
     before = files_of(book.root)
     process = start(book.root, *SPEEDBOOK, "rerun", "prop-1", "-p", "x=6")
@@ -135,7 +137,7 @@ def test_tables_and_figures_are_also_plain_numbers_with_all_their_digits(rich_ru
 @pytest.mark.slow
 def test_a_verdict_that_moved_is_told_and_is_1(rich_run):
     _, _, said = rich_run
-    assert "Claim prop-1: contradicted, 2; the committed ledger says supported, 1." in said
+    assert "Claim prop-1: contradicted, 2; the committed ledger says checked, 1." in said
 
 
 @pytest.mark.slow

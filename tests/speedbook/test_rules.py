@@ -74,7 +74,7 @@ def test_excess_is_what_the_tolerance_lacks(value, tolerance, one, other):
 
 
 def test_verdict_follows_from_kind_and_outcome():
-    inside, outside, both = (1, 1), (2, 2), (0, 2)
+    inside, outside, both = (1, 1.01), (2, 2), (0, 2)
     verdicts = {
         kind: [claim(kind=kind).verdict(*interval) for interval in (inside, outside, both)]
         for kind in VERDICTS
@@ -86,7 +86,41 @@ def test_verdict_follows_from_kind_and_outcome():
     }
 
 
+@pytest.mark.parametrize("kind", ["decidable", "asymptotic"])
+@pytest.mark.parametrize("evidence", ["proved", "exact example"])
+def test_what_is_proved_or_exact_is_checked_and_not_supported(kind, evidence):
+    proof = "proof-prop-1" if evidence == "proved" else None
+    said = claim(kind=kind, evidence=evidence, proof=proof)
+    assert said.verdict(1, 1) is said.verdict(0.95, 1.05) is Verdict.CHECKED
+    assert said.verdict(0, 2) is Verdict.INCONCLUSIVE
+    assert said.verdict(2, 2) in (Verdict.CONTRADICTED, Verdict.NOT_CONSISTENT)
+
+
+@pytest.mark.parametrize("evidence", ["proved", "exact example"])
+def test_an_example_that_agrees_with_what_is_false_decides_nothing(evidence):
+    proof = "proof-prop-1" if evidence == "proved" else None
+    said = claim(severity="statement", evidence=evidence, proof=proof)
+    assert said.verdict(1, 1) is Verdict.INCONCLUSIVE
+    assert said.verdict(2, 2) is Verdict.CONTRADICTED
+
+
+@pytest.mark.parametrize("kind", ["decidable", "asymptotic"])
+def test_a_measured_number_without_an_interval_supports_nothing(kind):
+    assert claim(kind=kind).verdict(1, 1) is Verdict.INCONCLUSIVE
+    assert claim(kind=kind).verdict(1, 1.001) in (Verdict.SUPPORTED, Verdict.CONSISTENT)
+
+
+@pytest.mark.parametrize("kind", ["decidable", "asymptotic"])
+def test_a_missed_threshold_of_ours_contradicts_nobody(kind):
+    for evidence in ("measured", "exact example"):
+        ours = claim(origin="ours", kind=kind, evidence=evidence)
+        assert ours.verdict(2, 2.1) is Verdict.THRESHOLD_NOT_MET
+    proved = claim(origin="ours", kind=kind, evidence="proved", proof="proof-prop-1")
+    assert proved.verdict(2, 2.1) in (Verdict.CONTRADICTED, Verdict.NOT_CONSISTENT)
+    assert claim(origin="reading", kind=kind).verdict(2, 2.1) is proved.verdict(2, 2.1)
+
+
 def test_each_verdict_has_its_own_sign_and_class():
     assert set(SYMBOLS) == set(Verdict)
-    assert len({v.symbol for v in Verdict}) == len({v.css_class for v in Verdict}) == 7
+    assert len({v.symbol for v in Verdict}) == len({v.css_class for v in Verdict}) == 9
     assert Verdict.NOT_CONSISTENT.css_class == "verdict-not-consistent"

@@ -1,12 +1,13 @@
-"""The errata: an entry for every claim with a given verdict, from registry and ledger alone.
+"""The errata: an entry for every claim of the paper that fails, from registry and ledger alone.
 
-The directive is ``{errata} VERDICT``, as in ``{errata} contradicted``. An entry says what is
-printed, or how we read it, what was found, the counterexample, and what takes its place.
+The directive is ``{errata} SEVERITY``, as in ``{errata} proof step``: what of the paper goes with
+the claim. An entry says what is printed, or how we read it, what was found, the counterexample, and
+what takes its place. A claim of ours is never among them, whatever its verdict.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -14,7 +15,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from speedbook.claims.cards import rounded_record
-from speedbook.claims.claim import Claim
+from speedbook.claims.claim import Claim, Severity
 from speedbook.claims.registry import REGISTRY
 from speedbook.claims.relations import Relations
 from speedbook.claims.rules import Verdict
@@ -48,22 +49,29 @@ def split_statement(statement: str) -> tuple[str, str]:
     return says, f"{MEASURED}{measured}" if measured else ""
 
 
+def errata(relations: Relations, severity: str) -> list[Claim]:
+    """Return the claims of the paper that fail, of one severity, in the order of the registry."""
+    return [
+        claim
+        for name, claim in relations.claims.items()
+        if relations.fails(name) and claim.origin != "ours" and claim.severity == severity
+    ]
+
+
 class Errata(SphinxDirective):
-    """List the claims with one verdict; one of ours that fails would be among them."""
+    """List the claims of the paper that fail, those of one severity."""
 
     required_arguments = 1
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         """Return a line of links to the entries, and the entries."""
-        word = " ".join(self.arguments[0].split())
-        if word not in set(Verdict):
-            raise self.error(f"errata: must be one of {', '.join(Verdict)}; got {word!r}")
-        verdict = Verdict(word)
+        severity = " ".join(self.arguments[0].split())
+        if severity not in get_args(Severity):
+            known = ", ".join(get_args(Severity))
+            raise self.error(f"errata: must be one of {known}; got {severity!r}")
         relations = page_relations(self.env)
-        claims = [
-            claim for name, claim in relations.claims.items() if relations.verdicts[name] is verdict
-        ]
+        claims = errata(relations, severity)
         if not claims:
             return [nodes.paragraph("", "None.")]
         return [self._index(claims), *(self._entry(claim, relations) for claim in claims)]
@@ -92,7 +100,7 @@ class Errata(SphinxDirective):
         link = reference(self.env, anchor(claim.id), f"{verdict.symbol} {verdict}")
         page = card_link(self.env, claim.id, row, "page of the claim")
         terms = [
-            (_whose(claim), [_line(nodes.Text(f"{says} "), muted(claim.place))]),
+            (_whose(claim), [_line(nodes.Text(f"{says} "), muted(_place(claim)))]),
             ("Verdict", [_line(badge(verdict, link), nodes.Text(" "), page)]),
             ("Found", [_line(*_found(claim, row, measured))]),
         ]
@@ -144,8 +152,13 @@ def _anchor(claim: str) -> str:
 
 
 def _whose(claim: Claim) -> str:
-    """Say whether the paper prints a claim, or it is a reading of ours, as its place tells."""
-    return "Ours" if claim.place.split()[0].rstrip(",;:") in ("our", "ours") else "Printed"
+    """Say whether the paper prints a claim, or it is a reading of ours."""
+    return "Printed" if claim.origin == "paper" else "Our reading"
+
+
+def _place(claim: Claim) -> str:
+    """Return the place of a claim, and how its constants are read where that matters."""
+    return f"{claim.place} · read: {claim.reading}" if claim.reading else claim.place
 
 
 def _line(*content: nodes.Node) -> nodes.paragraph:

@@ -11,7 +11,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from speedbook.claims.agreement import agreement_text
-from speedbook.claims.cards import rounded_record
+from speedbook.claims.cards import level_text, rounded_record
 from speedbook.claims.ledger import LEDGER, read_ledger
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import read_notebook
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from speedbook.notebook.parameters import Parameter
 
 Content = Sequence[nodes.Node]
+
+#: Whose a claim is, in a row of the ledger.
+WHOSE = {"paper": "printed", "reading": "our reading", "ours": "ours"}
 
 
 def page_ledger(env: BuildEnvironment) -> dict[str, Any]:
@@ -87,7 +90,7 @@ class LedgerTable(SphinxDirective):
             [
                 card_link(self.env, claim, row, row["title"]),
                 nodes.Text(" "),
-                muted(f"{row['place']} · {claim}"),
+                muted(" · ".join([row["place"], *_kind(row), claim])),
             ],
             _found(row),
             [nodes.Text(row["rule"])] if row["rule"] else [],
@@ -119,11 +122,19 @@ def card_link(env: BuildEnvironment, claim: str, row: dict[str, Any], text: str)
     return reference(env, "/" + row["notebook"].removesuffix(".ipynb"), text, "doc")
 
 
+def _kind(row: dict[str, Any]) -> list[str]:
+    """Return whose a claim is, how a statement on regret is read, and its evidence."""
+    read = f"read: {row['reading']}" if "reading" in row else ""
+    return [text for text in (WHOSE[row["origin"]], read, row.get("evidence", "")) if text]
+
+
 def _found(row: dict[str, Any]) -> Content:
     if "estimate" not in row:
         return []
     estimate, interval = rounded_record(row)
-    return [nodes.Text(f"{estimate} "), nodes.inline("", interval, classes=["sb-interval"])]
+    found = [nodes.Text(f"{estimate} "), nodes.inline("", interval, classes=["sb-interval"])]
+    level = level_text(row.get("level"))
+    return [*found, nodes.Text(" "), muted(level)] if interval and level else found
 
 
 def _run(row: dict[str, Any]) -> Content:
