@@ -199,10 +199,10 @@ def star_costs(exploration: Sequence[float] | Floats, d: int, kappa: float = 2.0
 def least_error(pulls: int, chance: float) -> float:
     r"""Return the t with :math:`P(\hat\sigma^2/\sigma^2 - 1 > t)` equal to the chance.
 
-    For the mean of k squared Gaussian errors with a known mean, :math:`\chi_k^2/k`: no estimate of
-    the printed kind from k pulls is better known.
+    Of the mean of k squared residuals of Gaussian rewards about their own mean,
+    :math:`\chi_{k-1}^2/k`; k is at least 2.
     """
-    return float(chi2.isf(chance, pulls) / pulls - 1)
+    return float(chi2.isf(chance, pulls - 1) / pulls - 1)
 
 
 def promised_error(d: int, n_actions: int, delta: float, length: float, C: float) -> float:
