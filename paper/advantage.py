@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from numpy.typing import ArrayLike
+from scipy.special import ndtri, stdtrit
 
 if TYPE_CHECKING:
     from speedlib.curves import MSECurves
@@ -75,3 +76,51 @@ def smallest_advantage(
     worst, at = np.unravel_index(ratios.argmin(), ratios.shape)
     rounds = int(curves.rounds[counted[at]])
     return Advantage(float(ratios.min()), (float(low), float(high)), over[int(worst)], rounds)
+
+
+def expected_advantage(
+    own: ArrayLike, other: ArrayLike, *, level: float
+) -> tuple[float, float, float]:
+    r"""Return the ratio of two expected errors, from runs in which both were measured.
+
+    .. math:: \hat\rho = \frac{\sum_r e_r}{\sum_r s_r}, \qquad
+              \operatorname{se}(\log\hat\rho) = \frac{1}{\sqrt R}
+              \operatorname{sd}_r\Bigl(\frac{e_r}{\bar e} - \frac{s_r}{\bar s}\Bigr)
+
+    Means over runs are unbiased however few replications stand behind each. Counting the runs that
+    a strategy wins is not fair in the same way: where its error is mostly small and at times large,
+    few replications miss the large errors in most runs.
+
+    Parameters
+    ----------
+    own, other : array, shape (R,)
+        Errors s of the strategy and e of the other, one for each run, in a unit that is the same
+        for both within a run; all positive, R at least 2.
+    level : float
+        Level of the interval.
+
+    Returns
+    -------
+    estimate, low, high : float
+        Above 1, the strategy has the smaller expected error. The interval is a t-interval for the
+        logarithm.
+
+    Raises
+    ------
+    ValueError
+        If the arrays differ in shape, hold fewer than two runs or an error that is not positive and
+        finite, or the level does not lie strictly between 0 and 1.
+    """
+    errors = np.stack([np.atleast_1d(np.asarray(each, dtype=float)) for each in (own, other)])
+    if errors.ndim != 2 or errors.shape[1] < 2 or not np.all((errors > 0) & np.isfinite(errors)):
+        raise ValueError(
+            "own, other: need a positive finite error for each of two runs or more; "
+            f"got shape {errors.shape[1:]}, smallest {errors.min(initial=np.inf):g}"
+        )
+    if not 0 < level < 1:
+        raise ValueError(f"level: must lie strictly between 0 and 1; got {level}")
+    runs, means = errors.shape[1], errors.mean(axis=1)
+    influence = errors[1] / means[1] - errors[0] / means[0]
+    half = stdtrit(runs - 1, (1 + level) / 2) * influence.std(ddof=1) / np.sqrt(runs)
+    ratio = float(means[1] / means[0])
+    return ratio, float(ratio * np.exp(-half)), float(ratio * np.exp(half))

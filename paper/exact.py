@@ -41,6 +41,30 @@ def rational(value: Number) -> Fraction:
     return Fraction(value)
 
 
+def root(value: Number, digits: int = 15) -> tuple[Fraction, Fraction]:
+    """Return two fractions of so many decimals between which the square root lies.
+
+    They are the same where the root has no more decimals.
+
+    Raises
+    ------
+    ValueError
+        If the value is negative.
+
+    Examples
+    --------
+    >>> root("1/4"), [float(end) for end in root(2, 3)]
+    ((Fraction(1, 2), Fraction(1, 2)), [1.414, 1.415])
+    """
+    square = rational(value)
+    if square < 0:
+        raise ValueError(f"value: must be at least 0; got {square}")
+    scale = 10**digits
+    below = math.isqrt(square.numerator * scale**2 // square.denominator)
+    low = Fraction(below, scale)
+    return low, low if low**2 == square else Fraction(below + 1, scale)
+
+
 def vector(values: Numbers) -> Vector:
     """Return a vector of exact numbers; a text may list them: ``"1/2 1/4 1/4"``."""
     return tuple(map(rational, values.split() if isinstance(values, str) else values))

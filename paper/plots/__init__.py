@@ -3,9 +3,11 @@
 from paper.plots.allocation import plot_allocation
 from paper.plots.ratios import plot_ratios, ratio_table, ratios
 from paper.plots.strategies import (
+    READINGS,
     STRATEGIES,
     darker,
     label_ends,
+    name_in_figure,
     plot_curves,
     plot_mse,
     strategy_style,
@@ -13,9 +15,11 @@ from paper.plots.strategies import (
 from paper.plots.tables import plot_calibration, plot_shares
 
 __all__ = [
+    "READINGS",
     "STRATEGIES",
     "darker",
     "label_ends",
+    "name_in_figure",
     "plot_allocation",
     "plot_calibration",
     "plot_curves",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +27,19 @@ def ratios(curves: MSECurves) -> dict[str, tuple[Any, Any, Any]]:
     }
 
 
-def plot_ratios(ax: Axes, curves: MSECurves, *, yscale: str = "linear") -> None:
-    """Draw the mean squared errors in units of the oracle loss; bars show one standard error."""
-    plot_mse(ax, ratios(curves), title="mean squared error / oracle loss", yscale=yscale)
+def plot_ratios(
+    ax: Axes,
+    curves: MSECurves,
+    *,
+    yscale: str = "linear",
+    names: Mapping[str, str] | None = None,
+) -> None:
+    """Draw the mean squared errors in units of the oracle loss; bars show one standard error.
+
+    `names` is as in `paper.plots.plot_mse`.
+    """
+    title = "mean squared error / oracle loss"
+    plot_mse(ax, ratios(curves), title=title, yscale=yscale, names=names)
 
 
 def ratio_table(curves: MSECurves, level: float = 0.95) -> pd.DataFrame:

@@ -35,7 +35,7 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
         "color": COLOURS["vermilion"],
         "marker": "o",
         "linestyle": "-",
-        "linewidth": 2.6,
+        "linewidth": 2.2,
         "zorder": 4,
     },
     "SPEED-PSD": {
@@ -44,6 +44,13 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
         "linestyle": (0, (4, 1.5)),
         "linewidth": 2.2,
         "markerfacecolor": "w",
+        "zorder": 4,
+    },
+    "SPEED, higher floor": {
+        "color": COLOURS["vermilion"],
+        "marker": "<",
+        "linestyle": "-",
+        "linewidth": 2.2,
         "zorder": 4,
     },
     "SPEED, practical": {
@@ -72,6 +79,11 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
         "linestyle": (0, (4, 1.5)),
         "markerfacecolor": "w",
     },
+    "On-policy, average": {
+        "color": COLOURS["blue"],
+        "marker": "s",
+        "linestyle": (0, (1, 1.2)),
+    },
     "A-optimal": {"color": COLOURS["green"], "marker": "^", "linestyle": "-."},
     "G-optimal": {"color": COLOURS["purple"], "marker": "D", "linestyle": "-."},
     "D-optimal": {"color": COLOURS["sky"], "marker": "v", "linestyle": (0, (1, 1.2))},
@@ -83,6 +95,13 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
         "linestyle": (0, (3, 1)),
     },
     "Per-arm": {"color": COLOURS["orange"], "marker": "P", "linestyle": (0, (3, 1, 1, 1))},
+}
+
+#: What figures call SPEED under the two readings of its estimate of the noise matrix, which differ
+#: in their lines only: neither is the lesser one. Formulas stand as they are.
+READINGS: Mapping[str, str] = {
+    "SPEED": "SPEED, unconstrained,\nwith a floor",
+    "SPEED-PSD": "SPEED, $\\hat\\Sigma\\succeq0$,\nas the proofs assume",
 }
 
 #: Writes a number of rounds below the axis.
@@ -116,6 +135,7 @@ def plot_mse(
     *,
     title: str = "mean squared error",
     yscale: str = "log",
+    names: Mapping[str, str] | None = None,
 ) -> None:
     """Draw mean squared errors against rounds, on log axes, each curve labelled at its end.
 
@@ -129,6 +149,8 @@ def plot_mse(
         What is drawn; it stands above the axes in place of a sideways label. It may hold formulas.
     yscale : {"log", "linear"}
         Ratios and regrets that may be negative are better on a linear scale.
+    names : mapping, optional
+        What some strategies are called in the figure, such as `READINGS`.
 
     Raises
     ------
@@ -148,7 +170,7 @@ def plot_mse(
         if yscale == "log" and not np.all(mean > 0):
             raise ValueError(f"curves[{name!r}]: a log axis needs positive means; got {mean}")
         edge = style["color"] if "markerfacecolor" in style else "white"
-        style |= {"elinewidth": 1, "markeredgecolor": edge, "label": in_figure(name)}
+        style |= {"elinewidth": 1, "markeredgecolor": edge, "label": name_in_figure(name, names)}
         ax.errorbar(rounds, mean, stderr, **style)
         ends[name] = (float(rounds[-1]), float(mean[-1]))
         budgets |= set(rounds.tolist())
@@ -159,10 +181,16 @@ def plot_mse(
         # At most one power of ten is in sight, by which nobody can read the others off.
         ax.xaxis.set_major_locator(FixedLocator([min(budgets), max(budgets)]))
         ax.xaxis.set_major_formatter(ROUNDS)
-    label_ends(ax, ends)
+    label_ends(ax, ends, names)
 
 
-def plot_curves(ax: Axes, curves: MSECurves, *, title: str = "mean squared error") -> None:
+def plot_curves(
+    ax: Axes,
+    curves: MSECurves,
+    *,
+    title: str = "mean squared error",
+    names: Mapping[str, str] | None = None,
+) -> None:
     """Draw simulated curves, with a ring where pulls often do not determine the value.
 
     A ring stands where at least one replication in a hundred is inestimable, and the title says so.
@@ -184,9 +212,8 @@ def plot_curves(ax: Axes, curves: MSECurves, *, title: str = "mean squared error
             markeredgewidth=1.2,
             zorder=5,
         )
-    plot_mse(
-        ax, {name: (curves.rounds, *curves.of(name)) for name in curves.strategies}, title=title
-    )
+    drawn = {name: (curves.rounds, *curves.of(name)) for name in curves.strategies}
+    plot_mse(ax, drawn, title=title, names=names)
 
 
 def _check_curve(name: str, rounds: NDArray[Any], mean: NDArray[Any], stderr: NDArray[Any]) -> None:
@@ -199,28 +226,41 @@ def _check_curve(name: str, rounds: NDArray[Any], mean: NDArray[Any], stderr: ND
         raise ValueError(f"curves[{name!r}]: rounds must be positive; got {rounds}")
 
 
-def label_ends(ax: Axes, ends: Mapping[str, tuple[float, float]]) -> None:
+def name_in_figure(name: str, names: Mapping[str, str] | None = None) -> str:
+    """Return what a figure calls a strategy: what `names` says, else its name, taken literally."""
+    return names[name] if names and name in names else in_figure(name)
+
+
+def label_ends(
+    ax: Axes, ends: Mapping[str, tuple[float, float]], names: Mapping[str, str] | None = None
+) -> None:
     """Write each strategy's name beside the end of its curve, moved apart where they would touch.
 
-    The ends are the last points of the curves, in data coordinates. Call it last: the places depend
-    on the limits of the axes.
+    The ends are the last points of the curves, in data coordinates; `names`, as in `plot_mse`, may
+    have several lines. Call it last: the places depend on the limits of the axes.
     """
     ax.autoscale_view()
     to_axes = ax.transData + ax.transAxes.inverted()
     height = ax.get_window_extent().height * 72 / ax.figure.dpi
-    gap = 1.25 * plt.rcParams["font.size"] / height
-    names = sorted(ends, key=lambda name: ends[name][1])
-    heights = [float(to_axes.transform(ends[name])[1]) for name in names]
-    for name, place in zip(names, spread(heights, gap, low=0.02), strict=True):
+    line = 1.25 * plt.rcParams["font.size"] / height
+    ordered = sorted(ends, key=lambda name: ends[name][1])
+    words = [name_in_figure(name, names) for name in ordered]
+    heights = [float(to_axes.transform(ends[name])[1]) for name in ordered]
+    # Formulas are taller than letters; those of names in several lines are to fit, too.
+    lines = np.array([1 + 1.2 * text.count("\n") for text in words])
+    gaps = line * (lines[1:] + lines[:-1]) / 2
+    # The lowest is to keep clear of the axis below it.
+    low = 0.02 + line * (lines[0] - 1) / 2 if ordered else 0.0
+    for name, text, place in zip(ordered, words, spread(heights, gaps, low=low), strict=True):
         color = STRATEGIES[name]["color"]
         ax.annotate(
-            in_figure(name),
+            text,
             xy=ends[name],
             xytext=(1.06, place),
             textcoords="axes fraction",
             va="center",
             color=darker(color),
-            fontweight="bold" if name == "SPEED" else "normal",
+            fontweight="bold" if name in READINGS else "normal",
             arrowprops={
                 "arrowstyle": "-",
                 "color": color,
@@ -238,11 +278,12 @@ def darker(color: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def spread(places: Sequence[float], gap: float, low: float = -np.inf) -> list[float]:
+def spread(places: Sequence[float], gap: ArrayLike, low: float = -np.inf) -> list[float]:
     """Move ascending places as little as possible (least squares) until they are `gap` apart.
 
-    Subtracting ``i * gap`` turns the task into isotonic regression, which raising to `low`, the
-    least place allowed, leaves optimal.
+    The gap is one number, or one for each two neighbours. Subtracting what the gaps add up to turns
+    the task into isotonic regression, which raising to `low`, the least place allowed, leaves
+    optimal.
 
     Examples
     --------
@@ -250,7 +291,10 @@ def spread(places: Sequence[float], gap: float, low: float = -np.inf) -> list[fl
     [-0.5, 0.5, 5.0]
     >>> spread([0.0, 0.0, 5.0], gap=1.0, low=0.0)
     [0.0, 1.0, 5.0]
+    >>> spread([0.0, 0.0, 0.0], gap=[1.0, 2.0])
+    [-1.3333333333333333, -0.33333333333333326, 1.6666666666666667]
     """
-    steps = gap * np.arange(len(places))
+    gaps = np.broadcast_to(np.asarray(gap, dtype=float), max(len(places) - 1, 0))
+    steps = np.concatenate([[0.0], np.cumsum(gaps)])[: len(places)]
     level = isotonic_regression(np.asarray(places) - steps).x
     return [float(place) for place in np.maximum(level, low) + steps]

@@ -170,9 +170,9 @@ def neighbours(features: ArrayLike, direction: ArrayLike) -> tuple[int, ...]:
     r"""Return the actions on both sides of the target direction in the plane (d = 2).
 
     Each action stands for a line through the origin. The direction lies in the cone between two
-    neighbouring lines; these two actions, or the one whose line it lies on, are the support of the
+    neighbouring lines; these two actions, or the one whose line it lies on, are the support of an
     optimal design for **every** positive definite :math:`\Sigma_*`. Ours. Of several actions on one
-    line the first is named.
+    line, which always tie, the first is named.
 
     Parameters
     ----------

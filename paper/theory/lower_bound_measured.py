@@ -26,6 +26,8 @@ DISTANCE = 2 * math.sqrt(2) / 3
 FLOOR = 1e-4
 #: Eigenvalues below this share of the largest count as zero.
 RANK = 1e-12
+#: Actions with a larger share of a design belong to its support.
+SHARE = 1e-9
 
 
 def second_deviation(informed: float) -> float:
@@ -62,6 +64,32 @@ def discard_bound(rounds: float, length: float) -> float:
     the design.
     """
     return length / rounds**2 + allocation_bound(rounds, length)
+
+
+def settling_exponent(gap: float, share: float) -> float:
+    r"""Return how fast, at best, a pilot learns which of two supports is the cheaper.
+
+    .. math:: k = \frac q2(\rho - 1 - \log\rho), \qquad \rho = \frac2{2+g}
+
+    For actions of variance :math:`2+g`, of which two supports cost the same at g = 0, and a pilot
+    with the share q of them it is the divergence of a pull at g = 0 from one at g > 0. A pilot of m
+    rounds that errs with vanishing probability for g < 0 errs with probability at least
+    :math:`e^{-km-o(m)}` for g > 0. It is at most :math:`q g^2/16`.
+
+    Parameters
+    ----------
+    gap : float
+        g, above 0.
+    share : float
+        q, 0 to 1.
+
+    Examples
+    --------
+    >>> round(settling_exponent(0.5, 0.5), 6)
+    0.005786
+    """
+    x = gap / 2
+    return share / 2 * (math.log1p(x) - x / (1 + x))
 
 
 class EfficientPrice:
@@ -147,11 +175,8 @@ def topped_up_regret(
     """
     x = check_features(features)
     v, c = check_variances(variances, len(x)), np.asarray(direction, dtype=np.float64)
-    first = efficient_counts(identifiable_design(x), pilot)
-    freedom = np.maximum(first - 1, 0)
-    scatter = v * 2 * rng.standard_gamma(freedom / 2, (replications, len(x)))
-    shares = pe_designs(x, _fitted(x, scatter, first), c).weights
-    support = shares > 1e-9
+    first, scatter, shares = _piloted(x, v, c, pilot, replications, rng)
+    support = shares > SHARE
     w = _combinations(x, support, c)
     half = np.where(support, np.maximum(np.floor(rounds / 2 * shares), first), first)
     scatter = scatter + v * 2 * rng.standard_gamma(np.maximum(half - np.maximum(first, 1), 0) / 2)
@@ -170,6 +195,35 @@ def topped_up_regret(
     errors = np.sum(np.where(support, w**2 * v / np.maximum(pulls, 1), 0), axis=1)
     regret = errors - optimal_design(x, v, direction=c).value / rounds
     return float(regret.mean()), float(regret.std(ddof=1) / math.sqrt(replications))
+
+
+def wrong_supports(
+    features: ArrayLike,
+    variances: ArrayLike,
+    direction: ArrayLike,
+    pilot: int,
+    replications: int,
+    rng: np.random.Generator,
+) -> float:
+    """Return the share of pilots that settle on another support than the optimal one.
+
+    They are those of `topped_up_regret`, whose parameters these are.
+    """
+    x = check_features(features)
+    v, c = check_variances(variances, len(x)), np.asarray(direction, dtype=np.float64)
+    _, _, shares = _piloted(x, v, c, pilot, replications, rng)
+    best = optimal_design(x, v, direction=c).weights
+    return float(np.mean(np.any((shares > SHARE) != (best > SHARE), axis=1)))
+
+
+def _piloted(
+    x: Floats, v: Floats, c: Floats, pilot: int, replications: int, rng: np.random.Generator
+) -> tuple[Counts, Floats, Floats]:
+    """Draw pilots: their pulls, (A,), their scatters and the designs they lead to, (R, A)."""
+    first = efficient_counts(identifiable_design(x), pilot)
+    freedom = np.maximum(first - 1, 0)
+    scatter = v * 2 * rng.standard_gamma(freedom / 2, (replications, len(x)))
+    return first, scatter, pe_designs(x, _fitted(x, scatter, first), c).weights
 
 
 def _fitted(x: Floats, scatter: Floats, counts: Counts) -> Floats:

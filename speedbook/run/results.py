@@ -25,7 +25,7 @@ from speedbook.notebook.files import code_cells
 FRAME = re.compile(r'class="dataframe[ "]')
 #: How the name of the file ends that has a table's plain numbers.
 NUMBERS = "-numbers.csv"
-RECORD_HEAD = ("id", "verdict", "estimate", "low", "high", "replications", "seed")
+RECORD_HEAD = ("id", "verdict", "estimate", "low", "high", "level", "replications", "seed")
 
 
 class Results(BaseModel):

@@ -121,3 +121,16 @@ def test_numbers_are_written_as_one_writes_them():
     table = exact.steps({"b": exact.vector("1/2 1/2"), "A": exact.matrix([[1, 0], [0, 1]])})
     assert list(table["value"]) == ["(1/2, 1/2)", "[1, 0; 0, 1]"]
     assert exact.text(math.inf) == "∞"
+
+
+@pytest.mark.parametrize("value", ["2", "1/3", "16/9", "0", "5000000000000000000000", "7/1000000"])
+def test_the_root_lies_between_its_bounds(value):
+    low, high = exact.root(value, 12)
+    assert low**2 <= Fraction(value) <= high**2
+    assert 0 <= high - low <= Fraction(1, 10**12)
+
+
+def test_a_root_of_few_decimals_is_exact_and_a_negative_number_has_none():
+    assert exact.root("9/4") == (Fraction(3, 2), Fraction(3, 2))
+    with pytest.raises(ValueError, match="at least 0"):
+        exact.root(-1)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from paper.advantage import smallest_advantage
+from paper.advantage import expected_advantage, smallest_advantage
 from paper.plots import plot_ratios, ratio_table
 from speedlib import OnPolicy, Oracle, mse_curve, unit_ball
 from speedlib.comparison import with_ends
@@ -122,3 +122,45 @@ def test_a_wide_interval_of_a_ratio_tells_its_ends_and_stays_above_zero() -> Non
     mean, low, high = map(float, re.findall(r"[\d.]+", ratio_table(loose).iloc[0, 0]))
     assert 0 < low < mean < high
     assert high / mean == pytest.approx(np.exp(1.96 * 0.6), rel=0.05)
+
+
+# Expected errors over runs.
+
+
+def test_the_expected_advantage_is_the_ratio_of_the_means() -> None:
+    ratio, low, high = expected_advantage([1.0, 3.0], [4.0, 4.0], level=0.9)
+    assert ratio == pytest.approx(2.0)
+    # The influences are 1 - 1/2 and 1 - 3/2: standard error 1/2, one degree of freedom.
+    half = np.tan(np.pi * 0.45) / 2
+    assert (low, high) == pytest.approx((2 * np.exp(-half), 2 * np.exp(half)))
+
+
+def test_a_common_unit_of_a_run_cancels_where_errors_are_proportional() -> None:
+    unit = np.array([1.0, 2.0, 5.0])
+    assert expected_advantage(unit, 3 * unit, level=0.999) == pytest.approx((3.0, 3.0, 3.0))
+
+
+def test_intervals_of_the_expected_advantage_cover() -> None:
+    rng, inside = np.random.default_rng(11), 0
+    for _ in range(2000):
+        own, other = rng.gamma(20.0, 1 / 20, 24), 1.5 * rng.gamma(50.0, 1 / 50, 24)
+        _, low, high = expected_advantage(own, other, level=0.9)
+        inside += low < 1.5 < high
+    assert inside / 2000 == pytest.approx(0.9, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "level"),
+    [
+        ([1.0], [1.0], 0.9),
+        ([1.0, 0.0], [1.0, 1.0], 0.9),
+        ([1.0, np.inf], [1.0, 1.0], 0.9),
+        ([1.0, 2.0], [1.0, 2.0, 3.0], 0.9),
+        ([1.0, 2.0], [1.0, 2.0], 1.0),
+    ],
+)
+def test_what_has_no_expected_advantage_is_refused(
+    own: list[float], other: list[float], level: float
+) -> None:
+    with pytest.raises(ValueError, match=r"own, other|level|shape"):
+        expected_advantage(own, other, level=level)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
+from matplotlib.text import Text
 from scipy.optimize import LinearConstraint, minimize
 
 from paper.plots import strategies as plots
@@ -219,3 +220,29 @@ def test_rings_mark_where_pulls_do_not_determine_the_value():
     plots.plot_curves(ax, mse_curve(ball.bandit, ball.policy, [OnPolicy()], [50, 90], 40, seed=1))
     assert "ring" not in ax.get_title(loc="left")
     plt.close(fig)
+
+
+# Two readings of one estimate.
+
+
+def test_both_readings_of_speed_are_drawn_with_the_same_weight_and_told_apart_by_line() -> None:
+    one, other = (plots.strategy_style(name) for name in plots.READINGS)
+    assert one["color"] == other["color"]
+    assert one["linewidth"] == other["linewidth"]
+    assert one["linestyle"] != other["linestyle"]
+
+
+def test_names_of_several_lines_stand_apart_and_keep_their_formulas() -> None:
+    close = {
+        name: (ROUNDS, (0.06 + 1e-5 * i) / ROUNDS, 0.001 / ROUNDS)
+        for i, name in enumerate(["Oracle", *plots.READINGS, "On-policy"])
+    }
+    fig, ax = plt.subplots()
+    plots.plot_mse(ax, close, names=plots.READINGS)
+    fig.canvas.draw()
+    words = ["Oracle", *plots.READINGS.values(), "On-policy"]
+    assert [text.get_text() for text in ax.texts] == words
+    # Without their arrows.
+    boxes = [Text.get_window_extent(text) for text in ax.texts]
+    for below, above in itertools.pairwise(boxes):
+        assert below.y1 <= above.y0 + 1

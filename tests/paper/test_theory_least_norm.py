@@ -7,7 +7,7 @@ import pytest
 
 from paper.exact import matrix, variances, vector
 from paper.theory.least_norm import least_norm_covariance
-from speedlib import Rewards, estimate_covariance
+from speedlib import Rewards, estimate_covariance, optimal_design
 
 
 def limit_by_library(actions, values):
@@ -39,3 +39,18 @@ def test_by_hand():
 def test_impossible_variances_are_refused():
     with pytest.raises(ValueError, match="no symmetric matrix"):
         least_norm_covariance(matrix([[1, 2], [2, 4]]), vector([1, 5]))
+
+
+def test_an_action_explored_once_is_believed_to_be_free_of_noise():
+    # The page on Proposition 6: x2 once, x3 nine times. Rewards by hand, least squares by the
+    # library, the design by its linear program: x2 is needed and gets no pull.
+    features = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    nine = np.array([3.0, -1.0, 2.0, 0.0, 5.0, -4.0, 1.0, 1.0, 2.0])
+    scatter = ((nine - nine.mean()) ** 2).sum()
+    means, scatters = np.array([0, 7, nine.mean()]), np.array([0, 0, scatter])
+    rewards = Rewards(np.array([0, 1, 9]), means, scatters)
+    found = estimate_covariance(rewards, features).variances
+    z = nine.var()
+    np.testing.assert_allclose(found, [z / 6, 0, z], atol=1e-9 * z)
+    design = optimal_design(features, [z / 6, 1e-9 * z, z], policy=[1 / 3] * 3).weights
+    np.testing.assert_array_equal(np.floor(90 * design), [89, 0, 0])

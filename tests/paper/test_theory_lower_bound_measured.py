@@ -7,6 +7,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from paper.theory import lower_bound_measured as measured
+from paper.theory.regret import rival
 from speedlib import LinearBandit, estimation_cost, optimal_design, pe_loss, unit_ball
 from speedlib.covariance import estimate_covariance
 from speedlib.exploration import identifiable_design
@@ -178,3 +179,29 @@ def test_a_long_pilot_counts_with_its_own_scatters():
     # Shares 3/4 and 1/4, from 375 rewards and the 200 of the pilot; S^2 = 4.
     expected = 3 / 16 * (1 / (2 * 374) + 1 / (2 * 199))
     assert regret * n / 4 == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("gap", (0.01, 0.5, 11))
+def test_the_settling_exponent_is_the_divergence_of_a_pull(gap):
+    tied, apart = norm(0, np.sqrt(2)), norm(0, np.sqrt(2 + gap))
+    found = quad(lambda r: tied.pdf(r) * (tied.logpdf(r) - apart.logpdf(r)), -20, 20)[0]
+    assert measured.settling_exponent(gap, 0.3) == pytest.approx(0.3 * found, rel=1e-6, abs=1e-12)
+    assert measured.settling_exponent(gap, 1) <= gap**2 / 16
+
+
+def test_settling_on_a_support_by_a_short_pilot_costs_what_its_errors_do():
+    x = np.array([[1, 0, 1], [-1, 0, 1], [0, 1, 1], [0, -1, 1], [1, 0, 0], [1, 1, 0]], dtype=float)
+    c = np.array([0.28, 0.18, 0.28, 0.18, 0.04, 0.04]) @ x
+    v = np.einsum("ai,ij,aj->a", x, np.diag([1, 1.5, 1]), x)
+    n, pilot = 10**8, 300
+    regret, error = measured.topped_up_regret(x, v, c, n, pilot, 4000, np.random.default_rng(12))
+    two = rival(x, v, c, np.full(6, 1 / 6))
+    assert two.gap == pytest.approx(0.6 * (np.sqrt(2.5) - np.sqrt(2)))
+    expected = two.expected_excess(pilot)
+    # The normal law of the estimated gap is right to a few per cent at 300 rounds.
+    assert regret * n == pytest.approx(expected, abs=4 * error * n + 0.1 * expected)
+    # Errors are as frequent as they cost, and no rarer than the change of measure allows.
+    chance = measured.wrong_supports(x, v, c, pilot, 4000, np.random.default_rng(13))
+    price = (two.best + two.gap) ** 2 - two.best**2
+    assert chance * price == pytest.approx(expected, rel=0.2)
+    assert chance >= np.exp(-measured.settling_exponent(0.5, 0.5) * pilot) / 4

@@ -16,8 +16,9 @@ from sphinx.util.docutils import docutils_namespace
 from .a_claim import CLAIM
 
 PAGES = {
-    "index": "# Book\n\n```{toctree}\nledger\nmap\nerrata\n```\n",
+    "index": "# Book\n\n```{toctree}\nledger\nscore\nmap\nerrata\n```\n",
     "ledger": "# Ledger\n\n```{ledger-table}\n```\n",
+    "score": "# Score\n\n```{scoreboard}\n```\n\nOf them {score}`paper fails statement` fail.\n",
     "map": "# Map\n\n```{claim-map}\n```\n"
     + "".join(
         f"\n## {kind}\n\n```{{claim-foundations}} {kind}\n```\n"
@@ -184,6 +185,24 @@ def test_the_errata_hold_what_the_paper_says_by_severity_and_nothing_of_ours(pre
     assert "Why it is empty It is empty." in alone
     assert words(pages["errata"].split('id="slips"')[1]).split("None.")[0].endswith("Slips¶ ")
     assert "Our bar" in words(pages["ledger"])
+
+
+@pytest.mark.slow
+def test_the_scoreboard_counts_by_verdict_and_by_whose_a_claim_is(press):
+    pages, _ = press(prop_1={"origin": "reading"})
+    rows = [words(row) for row in re.findall("<tr.*?</tr>", pages["score"], re.S)]
+    assert "✗ contradicted 2 0 0" in rows and "✓ supported 1 1 1" in rows
+    assert "▽ threshold not met 0 0 1" in rows
+    assert "of those that fail: a statement is false and repaired 2 0" in rows
+    assert "of those that fail: a step of a proof fails 1 0" in rows
+    assert rows[-1] == "all 5 1 2"
+    assert "Of them 2 fail." in words(pages["score"])
+
+
+@pytest.mark.slow
+def test_a_score_of_nothing_known_is_a_fault(press):
+    pages = {**PAGES, "score": "# Score\n\n{score}`paper fals`\n"}
+    assert "score: no word 'fals'; nearest: fails" in press(pages)[1]
 
 
 @pytest.mark.slow

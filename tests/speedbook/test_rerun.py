@@ -80,7 +80,7 @@ def test_the_folder_holds_all_of_it(rich_run):
     table = (folder / "results/table-01.csv").read_text()
     assert table == 'i,a,b\nu,6.000000,1.568 ± 0.113\n"v, w",0.333333,2\n'
     assert (folder / "results/records.csv").read_text() == (
-        "id,verdict,estimate,low,high,replications,seed\nprop-1,contradicted,2.0,2.0,2.0,,7\n"
+        "id,verdict,estimate,low,high,level,replications,seed\nprop-1,contradicted,2.0,2.0,2.0,,,7\n"
     )
     assert f"All of it is in {folder}" in said
     assert "\x1b" not in said

@@ -4,7 +4,10 @@ Directives
 
 - ``{ledger-table}``: every claim with its verdict.
 - ``{parameter-table}``: the parameters of the page's notebook.
-- ``{errata}``: the claims with one verdict, see `speedbook.press.sphinx.errata`.
+- ``{regret-table}``: the statements on regret, read in both ways, see
+  `speedbook.press.sphinx.regret_table`.
+- ``{errata}``: the claims of the paper that fail, see `speedbook.press.sphinx.errata`.
+- ``{scoreboard}``: how many claims have which verdict, see `speedbook.press.sphinx.scoreboard`.
 - ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see
   `speedbook.press.sphinx.claim_map`.
 
@@ -12,6 +15,7 @@ Roles
 
 - ``{claim-badge}``: the verdict of one claim, linked to its row of the ledger.
 - ``{ledger}``: a number or text, ``prop-1.estimate`` or ``prop-1.details.worst:.2f``.
+- ``{score}``: how many claims, ``paper fails slip``; see `speedbook.claims.scoreboard`.
 - ``{quoted}``: a number that is not ours, or that the set-up fixes; see `speedbook.notebook.prose`.
 
 And every notebook that says what it shows gets the box of `speedbook.press.front_matter`.
@@ -45,6 +49,8 @@ from speedbook.press.sphinx.claim_map import (
     visit_map,
 )
 from speedbook.press.sphinx.errata import Errata
+from speedbook.press.sphinx.regret_table import RegretTable
+from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
 from speedbook.press.sphinx.tables import (
     LedgerTable,
     ParameterTable,
@@ -117,12 +123,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register directives and roles, and what notebooks need."""
     app.add_directive("ledger-table", LedgerTable)
     app.add_directive("parameter-table", ParameterTable)
+    app.add_directive("regret-table", RegretTable)
     app.add_directive("errata", Errata)
+    app.add_directive("scoreboard", Scoreboard)
     app.add_directive("claim-map", ClaimMap)
     app.add_directive("claim-foundations", ClaimFoundations)
     app.add_node(MapNode, html=(visit_map, None), latex=(skip_map, None), text=(skip_map, None))
     app.add_role("ledger", LedgerRole())
     app.add_role("claim-badge", BadgeRole())
+    app.add_role("score", ScoreRole())
     app.add_role("quoted", QuotedRole())
     app.connect("source-read", show_as_page)
     return {

@@ -1,0 +1,247 @@
+r"""How the constant of Theorem 1 grows with the ratio of the variances and with the actions.
+
+Place: Theorem 1 (files regret.tex, theorem1.tex), whose display has
+:math:`\sigma_{\max}^2/\sigma_{\min}^2` to the first power. Two families with exact costs, one in
+the plane and one in three dimensions, and a bound that holds for all bandits.
+
+The family in the plane: actions :math:`a=(1,1)/\sqrt2`, :math:`o=(1,-1)/\sqrt2`, k copies of
+each of :math:`e_1, e_2`, policy :math:`(\frac25,\frac1{10},\frac25,\frac1{10})` on the four
+directions, and
+
+.. math:: \Sigma_* = \frac1{1+\rho}\begin{pmatrix}1&-\rho\\-\rho&1\end{pmatrix}, \qquad
+          \rho = \frac{r-1}{r+1},
+
+so that the variances of a, o, :math:`e_1, e_2` are :math:`\frac1r, 1, \frac{r+1}{2r},
+\frac{r+1}{2r}`, and r is their ratio and that of the eigenvalues. The mean feature is
+:math:`c=w(a+e_1)`, :math:`w=\frac3{10}+\frac{\sqrt2}{10}`. Where :math:`r=2m^2-1` for a whole
+number m, all but w is rational.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from paper.exact import Matrix, Vector, dot, solve
+from speedlib import LinearBandit
+from speedlib.checks import Floats, check_designs, check_features, check_variances
+from speedlib.identification import coordinates
+
+N = TypeVar("N", Fraction, float)
+#: The weight w of a and of :math:`e_1` in the mean feature of the family in the plane.
+PLANE_WEIGHT = 0.3 + math.sqrt(0.02)
+#: The one relation between variances in the plane: those of a and o add up to those of e1 and e2.
+RELATION = (1, 1, -1, -1)
+
+
+def plane_bandit(ratio: float, copies: int = 1) -> tuple[LinearBandit, Floats]:
+    """Return a bandit of the family in the plane, and the policy.
+
+    Parameters
+    ----------
+    ratio : float
+        The ratio r of the variances, at least 1.
+    copies : int
+        The number k of copies of each of the coordinate vectors: A = 2 + 2k actions.
+    """
+    rho, half = (ratio - 1) / (ratio + 1), math.sqrt(0.5)
+    rows = [[half, half], [half, -half]] + [[1.0, 0.0]] * copies + [[0.0, 1.0]] * copies
+    Sigma = np.array([[1.0, -rho], [-rho, 1.0]]) / (1 + rho)
+    policy = np.repeat([0.4, 0.1, 0.4 / copies, 0.1 / copies], [1, 1, copies, copies])
+    return LinearBandit(np.array(rows), np.array([1.0, 0.0]), Sigma=Sigma), policy
+
+
+class PlaneCost(NamedTuple, Generic[N]):
+    r"""What the family in the plane costs, in closed form.
+
+    `share` is the oracle's share of a, `cost` is :math:`v/\kappa`, `value` is :math:`S^2/w^2`.
+    """
+
+    share: N
+    cost: N
+    value: N
+
+
+def plane_cost(root: N, explored: Sequence[N]) -> PlaneCost[N]:
+    r"""Return the constants of the family in the plane at :math:`r = 2m^2-1`.
+
+    Least squares moves the mean squares z of the four directions, explored with shares q, to where
+    :math:`z_a+z_o=z_1+z_2`: it takes :math:`\frac{u_i/q_i}{\sum_j1/q_j}(z_a+z_o-z_1-z_2)` off
+    :math:`z_i`, with u = (1, 1, -1, -1). The oracle's shares are :math:`\frac1{1+m}` and
+    :math:`\frac m{1+m}`, hence, :math:`k_i` being the coefficient of :math:`z_i` in
+    :math:`\hat\sigma_a^2/\sigma_a^2-\hat\sigma_1^2/\sigma_1^2`,
+
+    .. math:: \frac v\kappa = \frac14\,\frac m{(1+m)^2}\sum_i\frac{k_i^2\sigma_i^4}{q_i}, \qquad
+              \frac{S^2}{w^2} = \frac{(1+m)^2}r .
+
+    Parameters
+    ----------
+    root : Fraction or float
+        The root m, at least 1.
+    explored : sequence of four of the same
+        The shares q of a, o and the directions of the coordinate vectors.
+
+    Examples
+    --------
+    >>> plane_cost(Fraction(2), [Fraction(1, 4)] * 4)
+    PlaneCost(share=Fraction(1, 3), cost=Fraction(881, 576), value=Fraction(9, 7))
+    """
+    ratio = 2 * root**2 - 1
+    variances = (1 / ratio, ratio / ratio, root**2 / ratio, root**2 / ratio)
+    total = sum(1 / q for q in explored)
+    moved = [u / (q * total) for u, q in zip(RELATION, explored, strict=True)]
+    spread = root - root
+    for i, (u, q, variance) in enumerate(zip(RELATION, explored, variances, strict=True)):
+        of_a, of_1 = int(i == 0) - moved[0] * u, int(i == 2) - moved[2] * u
+        spread += ((of_a / variances[0] - of_1 / variances[2]) * variance) ** 2 / q
+    return PlaneCost(
+        share=1 / (1 + root),
+        cost=root / (4 * (1 + root) ** 2) * spread,
+        value=(1 + root) ** 2 / ratio,
+    )
+
+
+def even_shares(actions: int) -> list[Fraction]:
+    """Return what the four directions get where all A actions of the plane are explored alike."""
+    single, many = Fraction(1, actions), Fraction(actions - 2, 2 * actions)
+    return [single, single, many, many]
+
+
+def exact_cost(
+    features: Matrix, variances: Vector, design: Vector, exploration: Vector
+) -> Fraction:
+    r"""Return :math:`v/\kappa` in exact arithmetic; see `speedlib.asymptotics.estimation_cost`.
+
+    Parameters
+    ----------
+    features : Matrix
+        Exploration must determine the variances of the support.
+    variances, design, exploration : Vector
+
+    Raises
+    ------
+    ValueError
+        If exploration leaves the variance of a support point open.
+    """
+    d = len(features[0])
+    phi = [tuple(x[i] * x[j] for i in range(d) for j in range(i, d)) for x in features]
+    size = range(len(phi[0]))
+    H = tuple(
+        tuple(
+            sum((q * f[i] * f[j] for q, f in zip(exploration, phi, strict=True)), Fraction(0))
+            for j in size
+        )
+        for i in size
+    )
+    support = [a for a, p in enumerate(design) if p]
+    # Row a: the coefficients of the explored squares in the relative error of the variance of a.
+    rows = []
+    for a in support:
+        y = solve(H, phi[a])
+        if y is None:
+            raise ValueError(f"exploration: leaves the variance of action {a} open")
+        rows.append([q * dot(f, y) / variances[a] for q, f in zip(exploration, phi, strict=True)])
+    cost = Fraction(0)
+    for m, (q, variance) in enumerate(zip(exploration, variances, strict=True)):
+        if q:
+            mean = sum(
+                (design[a] * row[m] for a, row in zip(support, rows, strict=True)), Fraction(0)
+            )
+            parts = (design[a] * (row[m] - mean) ** 2 for a, row in zip(support, rows, strict=True))
+            cost += sum(parts, Fraction(0)) * variance**2 / q
+    return cost / 4
+
+
+class Space(NamedTuple):
+    r"""A bandit in three dimensions with rational deviations on the oracle's support.
+
+    `value` is :math:`S^2`. `dual` is the y with :math:`(x_a^\top y)^2\le\sigma_a^2` for all actions
+    and equality on the support, which shows that the design is optimal.
+    """
+
+    features: Matrix
+    variances: Vector
+    policy: Vector
+    direction: Vector
+    design: Vector
+    value: Fraction
+    dual: Vector
+
+
+def space_bandit(width: Fraction) -> Space:
+    r"""Return the bandit in three dimensions whose ratio of variances costs its square.
+
+    :math:`\Sigma_*=\operatorname{diag}(\delta^2,1,1)`; actions
+    :math:`(\pm\frac35,\frac45\delta,0)` of variance :math:`\delta^2`,
+    :math:`(0,\frac35,\pm\frac45)` of variance 1,
+    :math:`(\frac35,0,\pm\frac45)` and :math:`(0,0,1)`. The oracle pulls the first three.
+    """
+    d, t, f = width, Fraction(3, 5), Fraction(4, 5)
+    zero, one = Fraction(0), Fraction(1)
+    X = (
+        (t, f * d, zero),
+        (-t, f * d, zero),
+        (zero, t, f),
+        (zero, t, -f),
+        (t, zero, f),
+        (t, zero, -f),
+        (zero, zero, one),
+    )
+    policy = tuple(Fraction(n, 20) for n in (1, 1, 7, 4, 1, 1, 5))
+    variances = tuple(d**2 * x[0] ** 2 + x[1] ** 2 + x[2] ** 2 for x in X)
+    direction = tuple(
+        sum((p * x[i] for p, x in zip(policy, X, strict=True)), zero) for i in range(3)
+    )
+    deviations = (d, d, one)
+    weights = solve(tuple(tuple(x[i] for x in X[:3]) for i in range(3)), direction)
+    assert weights is not None
+    costs = [abs(w) * s for w, s in zip(weights, deviations, strict=True)]
+    S = sum(costs, zero)
+    signed = tuple(s if w > 0 else -s for w, s in zip(weights, deviations, strict=True))
+    dual = solve(X[:3], signed)
+    assert dual is not None
+    design = tuple(c / S for c in costs) + (zero,) * 4
+    return Space(X, variances, policy, direction, design, S**2, dual)
+
+
+def cost_bound(
+    features: ArrayLike,
+    variances: ArrayLike,
+    design: ArrayLike,
+    exploration: ArrayLike,
+    kappa: float = 2.0,
+) -> float:
+    r"""Return the bound on v by the ratio of the variances.
+
+    .. math:: v \le \frac{\kappa g}4\,\omega r^{3/2} \le \frac{\kappa g}4\,r^2, \qquad
+              g = \max_{p_a>0}\varphi_a^\top H^{-1}\varphi_a, \quad
+              \omega = \sum_ap_a\frac{\sigma_{\max}}{\sigma_a},
+
+    with :math:`H=\sum_mq_m\varphi_m\varphi_m^\top` and r the largest explored variance
+    :math:`\sigma_{\max}^2` over the smallest on the support of the design p. For D-optimal
+    exploration g is at most d(d+1)/2, and A for even exploration; :math:`S\omega/\sigma_{\max}` is
+    the sum of the absolute weights by which the support represents the mean feature.
+
+    Parameters
+    ----------
+    features : array, shape (A, d)
+    variances, design, exploration : array, shape (A,)
+        Exploration must determine the variances of the support.
+    kappa : float
+        :math:`\operatorname{Var}(\eta^2)/\sigma^4`.
+    """
+    x = check_features(features)
+    v = check_variances(variances, len(x), features=x)
+    p = check_designs(design, len(x), "design")
+    q = check_designs(exploration, len(x), "exploration")
+    phi, used = coordinates(x), p > 0
+    H = (phi * q[:, None]).T @ phi
+    leverage = np.einsum("ai,ij,aj->a", phi[used], np.linalg.pinv(H), phi[used]).max()
+    most = v[q > 0].max()
+    ratio, omega = most / v[used].min(), float(p[used] @ np.sqrt(most / v[used]))
+    return float(kappa * leverage / 4 * omega * ratio**1.5)

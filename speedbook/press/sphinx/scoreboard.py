@@ -1,0 +1,70 @@
+"""The scoreboard: how many claims have which verdict, by whose they are.
+
+The directive ``{scoreboard}`` is a table of all; the role ``{score}`` puts one count into the
+prose, as in ``{score}`paper+reading fails conclusion```. See `speedbook.claims.scoreboard`.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from speedbook.claims.claim import Severity
+from speedbook.claims.rules import Verdict
+from speedbook.claims.scoreboard import score
+from speedbook.press.sphinx.claim_map import page_relations
+from speedbook.press.sphinx.tables import badge, entry, table
+
+logger = logging.getLogger(__name__)
+
+#: Origins, as the heads of the columns say them.
+COLUMNS = {"paper": "The paper's words", "reading": "Our readings of it", "ours": "Ours"}
+#: What of the paper goes with a claim that fails, as a line of the table says it.
+LINES = {
+    "conclusion": "a conclusion falls",
+    "statement": "a statement is false and repaired",
+    "proof step": "a step of a proof fails",
+    "slip": "a slip",
+}
+
+
+class Scoreboard(SphinxDirective):
+    """Count the claims by verdict and origin, and those that fail by what goes with them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        relations = page_relations(self.env)
+
+        def counts(word: str, origins: tuple[str, ...] = tuple(COLUMNS)) -> list[list[nodes.Node]]:
+            return [
+                [nodes.Text(str(score(relations, f"{origin} {word}")))] if origin in origins else []
+                for origin in COLUMNS
+            ]
+
+        rows = []
+        for verdict in Verdict:
+            word = verdict.replace(" ", "-")
+            if score(relations, word):
+                rows.append(nodes.row("", *map(entry, [[badge(verdict)], *counts(word)])))
+        for severity in get_args(Severity):
+            word = f"fails {severity.replace(' ', '-')}"
+            line = [nodes.Text(f"of those that fail: {LINES[severity]}")]
+            cells = [line, *counts(word, ("paper", "reading"))]
+            rows.append(nodes.row("", *map(entry, cells)))
+        rows.append(nodes.row("", *map(entry, [[nodes.Text("all")], *counts("")])))
+        return [table(("", *COLUMNS.values()), rows, "scoreboard")]
+
+
+class ScoreRole(SphinxRole):
+    """Put a count into the prose."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the number; a word that is none is reported and shown as it is."""
+        try:
+            return [nodes.Text(str(score(page_relations(self.env), self.text)))], []
+        except ValueError as error:
+            logger.error("%s", error, location=self.get_location())
+            return [nodes.problematic("", self.text)], []
