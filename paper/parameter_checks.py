@@ -6,7 +6,7 @@ one list, must keep among themselves is checked here, so that a rerun fails at o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 
@@ -65,25 +65,6 @@ def check_lengths(**lists: Sequence[object]) -> None:
                 f"{name}: needs as many entries as {first}, which has {len(given)}; "
                 f"got {len(entries)}"
             )
-
-
-def check_enough_from(minimum: int, starts: Mapping[str, float], **lists: Sequence[float]) -> None:
-    """Check that lists have enough entries that are not below a start, another parameter.
-
-    Examples
-    --------
-    >>> check_enough_from(2, {"first": 4}, dimensions=[2, 4, 6])
-    >>> check_enough_from(2, {"first": 6}, dimensions=[2, 4, 6])
-    Traceback (most recent call last):
-    ValueError: first: needs at least 2 entries of dimensions from here on; got 6 with [2, 4, 6]
-    """
-    for start, value in starts.items():
-        for name, entries in lists.items():
-            if sum(entry >= value for entry in entries) < minimum:
-                raise ValueError(
-                    f"{start}: needs at least {minimum} entries of {name} from here on; "
-                    f"got {value} with {list(entries)}"
-                )
 
 
 def check_at_most(bound: float, rule: str, *, strict: bool = False, **values: float) -> None:

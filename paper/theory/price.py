@@ -1,0 +1,210 @@
+r"""The price v of not knowing the variances: exact values, and the bandits that show its growth.
+
+At :math:`\Gamma=\sqrt n` the regret of SPEED on one bandit is :math:`S^2(1+v)n^{-3/2}` to first
+order; `speedlib.asymptotics.estimation_cost` computes v in floats. Here are examples that need
+exact numbers, the family in which v is of order :math:`d^2`, and the strategy without structure.
+
+Places: Section 1 ("at least by d²"), Theorem 1 and the discussion below it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import chi2
+
+from paper.exact import Matrix, Vector, dot, inverse, matrix, times, vector
+from speedlib.checks import Floats
+
+
+def squares(features: Matrix) -> Matrix:
+    r"""Return the coordinates of all :math:`xx^\top`: entries on and above the diagonal.
+
+    Entries off the diagonal are doubled, so that the inner product with those of
+    :math:`\Sigma_*` is the variance.
+    """
+    return tuple(
+        tuple(x[i] * x[j] * (1 if i == j else 2) for i in range(len(x)) for j in range(i, len(x)))
+        for x in features
+    )
+
+
+def exact_cost(
+    phi: Matrix, variances: Vector, design: Vector, exploration: Vector, kappa: int = 2
+) -> Fraction:
+    r"""Return v in exact arithmetic, :math:`\tfrac14\operatorname{E\,Var}_p` of relative errors.
+
+    .. math:: v = \frac\kappa4\sum_m q_m\sigma_m^4
+              \sum_a p_a\Bigl(g_{am} - \sum_b p_bg_{bm}\Bigr)^2, \qquad
+              g_{am} = \frac{\varphi_a^\top H^{-1}\varphi_m}{\sigma_a^2}
+
+    Parameters
+    ----------
+    phi : Matrix, shape (k, m)
+        The squares of the directions, as from `squares`.
+    variances, design, exploration : Vector, shape (k,)
+        Of the directions, copies taken together. Exploration must determine all squares.
+    kappa : int
+        :math:`\operatorname{Var}(\eta^2)/\sigma^4`, the same for all actions; 2 if Gaussian.
+
+    Raises
+    ------
+    ValueError
+        If exploration leaves something open.
+    """
+    size = range(len(phi[0]))
+    H = tuple(
+        tuple(
+            sum((q * f[i] * f[j] for q, f in zip(exploration, phi, strict=True)), Fraction(0))
+            for j in size
+        )
+        for i in size
+    )
+    back = inverse(H)
+    total = Fraction(0)
+    for f, q, s in zip(phi, exploration, variances, strict=True):
+        seen = times(back, f)
+        errors = tuple(dot(g, seen) / t for g, t in zip(phi, variances, strict=True))
+        mean = dot(design, errors)
+        total += q * s**2 * dot(design, tuple((e - mean) ** 2 for e in errors))
+    return Fraction(kappa, 4) * total
+
+
+class QuietAndLoud(NamedTuple):
+    r"""A plane bandit in which structure does harm, in exact numbers; see `quiet_and_loud`.
+
+    Directions are (1, 1), quiet, (1, -1), loud, and the coordinates. `exploration` and
+    `variances` are those of the directions, `policy` that of the three directions' first copies
+    that it takes; `value` is :math:`S^2`, `cost` v, `own_value` and `own_cost` what they are for
+    the strategy that treats every action by itself.
+    """
+
+    actions: int
+    ratio: Fraction
+    policy: Vector
+    variances: Vector
+    exploration: Vector
+    value: Fraction
+    cost: Fraction
+    own_value: Fraction
+    own_cost: Fraction
+
+    @property
+    def harm(self) -> Fraction:
+        """The constant of SPEED's regret over that of the strategy without structure."""
+        return self.value * (1 + self.cost) / (self.own_value * (1 + self.own_cost))
+
+
+def quiet_and_loud(root: int, copies: int, rest: Fraction = Fraction(1, 1000)) -> QuietAndLoud:
+    r"""Return the example with :math:`r = 4\,\text{root}^2 - 1`, explored uniformly.
+
+    :math:`\Sigma_*` has ones on its diagonal and :math:`-\rho` beside it, with
+    :math:`r = (1+\rho)/(1-\rho)`. So (1, 1) has the deviation 1/root, (1, -1) the variance r times
+    that of (1, 1), and each coordinate, of which there are `copies`, variance 1. The policy takes
+    (0, 1) with the probability `rest`, and (1, 1) and (1, 0) so that the oracle pulls both alike.
+
+    Parameters
+    ----------
+    root : int
+        At least 1.
+    copies : int
+        Of each coordinate, at least 1.
+    rest : Fraction
+        Probability of one (0, 1); above 0 for Assumption 2.
+    """
+    s = Fraction(1, root)
+    rho = 1 - s**2 / 2
+    r = (1 + rho) / (1 - rho)
+    A = 2 + 2 * copies
+    phi = squares(matrix([[1, 1], [1, -1], [1, 0], [0, 1]]))
+    variances = vector([s**2, r * s**2, 1, 1])
+    exploration = tuple(Fraction(m, A) for m in (1, 1, copies, copies))
+    # c = w (1, 1) + u (1, 0), and (0, 1) = (1, 1) - (1, 0): what the policy gives to (0, 1) is
+    # written more cheaply by these two. They are next to c, hence optimal.
+    w, u = (1 - rest) / (1 + s), (1 - rest) * s / (1 + s)
+    policy = (w - rest, u + rest, rest)
+    S = w * s + u
+    half = Fraction(1, 2)
+    cost = exact_cost(phi, variances, (half, Fraction(0), half, Fraction(0)), exploration)
+    own = (policy[0] * s, policy[1], policy[2])
+    S0 = sum(own, Fraction(0))
+    own_cost = Fraction(A, 2) * sum((x / S0 * (1 - x / S0) for x in own), Fraction(0))
+    return QuietAndLoud(A, r, policy, variances, exploration, S**2, cost, S0**2, own_cost)
+
+
+def per_arm(policy: ArrayLike, variances: ArrayLike, kappa: float = 2.0) -> tuple[float, float]:
+    r"""Return :math:`S_0^2` and :math:`v_0` of the strategy that treats every action by itself.
+
+    .. math:: S_0 = \sum_a\pi_a\sigma_a, \qquad
+              v_0 = \frac{\kappa A}4\sum_a p^0_a(1-p^0_a), \qquad p^0_a = \pi_a\sigma_a/S_0
+
+    It explores all A actions alike, estimates each deviation from that action's own rewards, and
+    pulls in proportion to :math:`\pi\hat\sigma`.
+    """
+    shares = np.asarray(policy, dtype=np.float64) * np.sqrt(np.asarray(variances, np.float64))
+    p = shares / shares.sum()
+    return float(shares.sum() ** 2), float(kappa * len(p) / 4 * np.sum(p * (1 - p)))
+
+
+def network(d: int) -> Floats:
+    r"""Return the actions :math:`f_i - f_j`, :math:`i\ne j`, of d + 1 points, shape (d(d+1), d).
+
+    :math:`f_0 = 0` and :math:`f_1,\dots,f_d` are the coordinate vectors. An action is an arrow
+    from j to i; arrows there and back are parallel. With :math:`\Sigma_* = (I + 11^\top)/2` all
+    have variance 1.
+    """
+    points = np.vstack([np.zeros(d), np.eye(d)])
+    arrows = [points[i] - points[j] for i in range(d + 1) for j in range(d + 1) if i != j]
+    return np.array(arrows)
+
+
+def star_policy(d: int, centre: int, rest: float = 0.01) -> Floats:
+    r"""Return the policy that takes the arrows out of one point of the `network`, shape (d(d+1),).
+
+    The share `rest` is spread evenly over all arrows; there and back cancel, so that the target
+    direction is that of the star.
+    """
+    ends = [(i, j) for i in range(d + 1) for j in range(d + 1) if i != j]
+    star = np.array([float(j == centre) for _, j in ends])
+    return np.asarray((1 - rest) * star / d + rest / len(ends))
+
+
+def by_pairs(exploration: Sequence[float] | Floats, d: int) -> Floats:
+    """Return what each pair of points of the `network` gets, shape (d + 1, d + 1), symmetric."""
+    pairs = np.zeros((d + 1, d + 1))
+    ends = [(i, j) for i in range(d + 1) for j in range(d + 1) if i != j]
+    for (i, j), q in zip(ends, exploration, strict=True):
+        pairs[i, j] += q
+        pairs[j, i] += q
+    return pairs
+
+
+def star_costs(exploration: Sequence[float] | Floats, d: int, kappa: float = 2.0) -> Floats:
+    r"""Return v for the d + 1 stars of the `network`, shape (d + 1,).
+
+    There are as many pairs as unknowns, so that each variance is determined by its own pulls:
+    :math:`v_j = \frac\kappa4\frac{d-1}{d^2}\sum_{i\ne j}1/q_{ij}`.
+    """
+    pairs = by_pairs(exploration, d)
+    with np.errstate(divide="ignore"):
+        back = np.where(np.eye(d + 1, dtype=bool), 0.0, 1 / pairs)
+    return np.asarray(kappa / 4 * (d - 1) / d**2 * back.sum(axis=1))
+
+
+def least_error(pulls: int, chance: float) -> float:
+    r"""Return the t with :math:`P(\hat\sigma^2/\sigma^2 - 1 > t)` equal to the chance.
+
+    Of the mean of k squared residuals of Gaussian rewards about their own mean,
+    :math:`\chi_{k-1}^2/k`; k is at least 2.
+    """
+    return float(chi2.isf(chance, pulls - 1) / pulls - 1)
+
+
+def promised_error(d: int, n_actions: int, delta: float, length: float, C: float) -> float:
+    r"""Return :math:`2Cd^2\log(A/\delta)/\Gamma`, Lemma 1's bound over :math:`\sigma_{\max}^2`."""
+    return 2 * C * d**2 * math.log(n_actions / delta) / length
