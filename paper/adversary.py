@@ -2,7 +2,7 @@ r"""Search for the worst case of a statement that is to hold for every bandit.
 
 Random draws are no evidence for "for every": what refutes such a statement may fill a corner that
 they never visit. An adversary keeps the worst case so far and changes it a little, in smaller and
-smaller steps, and starts afresh now and then. What he does not find may still exist; what he
+smaller steps, and starts afresh now and then. What it does not find may still exist; what it
 finds settles the matter. So the budget is stated, and the worst case is shown.
 
 `search` works on anything that can be drawn and changed. `Bandits` is a family of bandits to be
