@@ -142,7 +142,7 @@ def agreement_text(row: Mapping[str, Any]) -> str:
     >>> agreement_text({"verdict": "supported", "agreement": stored})
     '19 of 20 fresh seeds agree; inconclusive: 1'
     >>> agreement_text({"verdict": "supported", "agreement": {**stored, "changed": ["the rule"]}})
-    '19 of 20 fresh seeds agree (stale: the rule has changed since)'
+    '19 of 20 fresh seeds agree; inconclusive: 1 (stale: the rule has changed since)'
     """
     stored = row.get("agreement")
     if not stored:
