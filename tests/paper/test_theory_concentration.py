@@ -100,3 +100,15 @@ def test_loss_change_is_bounded_and_the_bound_attained():
     assert max(ratios) <= 1 + 1e-9
     doubled = pe_loss(design, features, 2 * variances, direction=direction)
     assert doubled - loss == pytest.approx(loss_change_bound(loss, variances, 2 * variances))
+
+
+def test_without_the_factor_the_operator_norm_lemma_fails():
+    # Errors 1, 1, -1 of the variances of e1, e2 and (1, 1) leave one matrix.
+    features, errors = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([1.0, 1.0, -1.0])
+    delta = np.array([[1.0, -1.5], [-1.5, 1.0]])
+    assert np.einsum("ai,ij,aj->a", features, delta, features) == pytest.approx(errors)
+    printed = operator_factor(features) / math.sqrt(3)
+    smallest = np.linalg.eigvalsh((features @ features.T) ** 2)[0]
+    assert printed == pytest.approx(1 / math.sqrt(smallest))
+    assert printed < 1.52 < 2.5 == pytest.approx(np.linalg.norm(delta, 2))
+    assert np.linalg.norm(delta, 2) <= operator_factor(features)

@@ -49,3 +49,9 @@ def test_shares_approach_those_of_a_normal_error():
 def test_no_rounds_are_refused(count):
     with pytest.raises(ValueError, match="rounds"):
         count(0, 1)
+
+
+def test_the_noise_is_sub_gaussian_with_its_own_variance():
+    # E exp(sη) against exp(s²/4), term by term: η² is 1 with probability 1/2.
+    for k in range(1, 40):
+        assert Fraction(1, 2 * math.factorial(2 * k)) <= Fraction(1, 4**k * math.factorial(k))
