@@ -206,7 +206,8 @@ def enough_pulls(means: ArrayLike, delta: float) -> int:
 def regret_of_testing(environment: HypothesisEnvironment, rounds: float) -> tuple[int, float]:
     r"""Bound the regret of testing with action 1, then committing, over :math:`v(\pi)^2`.
 
-    N pulls of action 1 make the chance of an error at most :math:`1/n` under every hypothesis.
+    N pulls of action 1 make the chance of an error at most :math:`\delta = 1/(nJ)` under each of
+    the J hypotheses, as the theorem has it.
     They are thrown away; the other :math:`n-N` rounds follow :math:`b\propto\pi\mu_k` of the
     hypothesis k that is found, and the value is estimated by :math:`\sum_a\pi(a)\bar r(a)`.
 
@@ -219,7 +220,7 @@ def regret_of_testing(environment: HypothesisEnvironment, rounds: float) -> tupl
     """
     mu = np.array(environment.means, dtype=np.float64)
     policy = np.array(environment.policy, dtype=np.float64)
-    pulls = enough_pulls(mu[:, 0], 1 / rounds)
+    pulls = enough_pulls(mu[:, 0], 1 / (rounds * len(mu)))
     value = mu @ policy
     # n times the loss of committing to hypothesis k where j is true.
     losses = (policy * mu[:, None] ** 2 / mu[None]).sum(axis=-1) * value

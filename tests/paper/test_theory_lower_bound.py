@@ -118,6 +118,8 @@ def test_the_testing_strategy_drawn_has_less_regret_than_its_bound():
     pulls, bound = lower_bound.regret_of_testing(environment, n)
     assert pulls < n
     mu = np.array(environment.means, dtype=float)
+    # J = 4 hypotheses, and the proof's bound on the chance of an error is 1/(nJ).
+    assert lower_bound.error_bounds(mu[:, 0], pulls).sum(axis=1).max() <= 1 / (4 * n)
     policy = np.array(environment.policy, dtype=float)
     rng, drawn, expected = np.random.default_rng(7), [], []
     for j, means in enumerate(mu):
