@@ -193,7 +193,7 @@ def test_the_scoreboard_counts_by_verdict_and_by_whose_a_claim_is(press):
     rows = [words(row) for row in re.findall("<tr.*?</tr>", pages["score"], re.S)]
     assert "✗ contradicted 2 0 0" in rows and "✓ supported 1 1 1" in rows
     assert "▽ threshold not met 0 0 1" in rows
-    assert "of those that fail: a statement is false and repaired 2 0" in rows
+    assert "of those that fail: a statement is false 2 0" in rows
     assert "of those that fail: a step of a proof fails 1 0" in rows
     assert rows[-1] == "all 5 1 2"
     assert "Of them 2 fail." in words(pages["score"])
