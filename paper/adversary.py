@@ -160,7 +160,7 @@ class Bandit:
     Parameters
     ----------
     directions : array, shape (k, d)
-        Features of length one.
+        Features, of length one at most.
     copies : array of int, shape (k,)
         How many actions have these features, at least 1.
     log_eigenvalues : array, shape (d,)
@@ -231,6 +231,9 @@ class Bandits:
         Largest logarithm of the ratio of two eigenvalues of :math:`\Sigma_*`, at least 0.
     log_policy : float
         Largest logarithm of the ratio of two shares of the policy, at least 0.
+    log_length : float
+        Largest logarithm of the ratio of two features' lengths, at least 0, where all have length
+        one. Lengths matter: unweighted least squares listens to long features more.
     """
 
     dimension: int
@@ -238,6 +241,7 @@ class Bandits:
     most_copies: int = 1
     log_ratio: float = math.log(100.0)
     log_policy: float = math.log(1e4)
+    log_length: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.directions >= self.dimension >= 1 or self.most_copies < 1:
@@ -249,8 +253,9 @@ class Bandits:
     def sample(self, rng: np.random.Generator) -> Bandit:
         """Draw a bandit: directions and axes at random, all logarithms uniform."""
         d, k = self.dimension, self.directions
+        lengths = np.exp(_topped(rng.uniform(-self.log_length, 0, k), self.log_length))
         return Bandit(
-            directions=_unit(rng.standard_normal((k, d))),
+            directions=_unit(rng.standard_normal((k, d))) * lengths[:, None],
             copies=self._copies(rng.uniform(0, math.log(self.most_copies), k)),
             log_eigenvalues=_topped(rng.uniform(-self.log_ratio, 0, d), self.log_ratio),
             axes=_orthogonal(rng.standard_normal((d, d))),
@@ -259,7 +264,7 @@ class Bandits:
         )
 
     def perturb(self, bandit: Bandit, scale: float, rng: np.random.Generator) -> Bandit:
-        """Change one to six of its parts by steps of the order of the scale."""
+        """Change one or more of its parts by steps of the order of the scale."""
         d, k = self.dimension, self.directions
 
         def step(size: int, reach: float) -> Floats:
@@ -268,12 +273,19 @@ class Bandits:
             return np.asarray(move * (np.arange(size) == rng.integers(size)) if one else move)
 
         one = rng.random() < 0.5
-        parts = rng.random(6) < 0.4
-        parts[rng.integers(6)] = True
+        movable = 7 if self.log_length > 0 else 6
+        parts = rng.random(movable) < 0.4
+        parts[rng.integers(movable)] = True
         changed = bandit
+        lengths = np.linalg.norm(bandit.directions, axis=1)
+        directions = bandit.directions / lengths[:, None]
         if parts[0]:
             move = step(k, 1.0)[:, None] * rng.standard_normal((k, d))
-            changed = replace(changed, directions=_unit(bandit.directions + move))
+            directions = _unit(directions + move)
+        if movable == 7 and parts[6]:
+            logs = np.log(lengths) + step(k, self.log_length)
+            lengths = np.exp(_topped(logs, self.log_length))
+        changed = replace(changed, directions=directions * lengths[:, None])
         if parts[1]:
             logs = np.log(bandit.copies) + step(k, math.log(self.most_copies))
             changed = replace(changed, copies=self._copies(logs))

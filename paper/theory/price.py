@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
 from paper.exact import Matrix, Vector, dot, inverse, matrix, times, vector
-from speedlib.checks import Floats
+from speedlib.checks import Floats, check_designs, check_features, check_variances
+from speedlib.identification import coordinates
 
 
 def squares(features: Matrix) -> Matrix:
@@ -76,12 +77,12 @@ def exact_cost(
 
 
 class QuietAndLoud(NamedTuple):
-    r"""A plane bandit in which structure does harm, in exact numbers; see `quiet_and_loud`.
+    r"""A plane bandit in which structure does harm, in exact numbers.
 
-    Directions are (1, 1), quiet, (1, -1), loud, and the coordinates. `exploration` and
-    `variances` are those of the directions, `policy` that of the three directions' first copies
-    that it takes; `value` is :math:`S^2`, `cost` v, `own_value` and `own_cost` what they are for
-    the strategy that treats every action by itself.
+    See `quiet_and_loud` and `optimally_explored`. Directions are those of (1, 1), quiet, of
+    (1, -1), loud, and the coordinates. `exploration` and `variances` are those of the directions,
+    `policy` is what the actions get that the policy takes; `value` is :math:`S^2`, `cost` v,
+    `own_value` and `own_cost` what they are for the strategy that treats every action by itself.
     """
 
     actions: int
@@ -137,6 +138,75 @@ def quiet_and_loud(root: int, copies: int, rest: Fraction = Fraction(1, 1000)) -
     return QuietAndLoud(A, r, policy, variances, exploration, S**2, cost, S0**2, own_cost)
 
 
+def optimally_explored(root: int, rest: Fraction = Fraction(1, 1000)) -> QuietAndLoud:
+    r"""Return the example with :math:`r = 2\,\text{root}^2 - 1`, explored D-optimally.
+
+    All features have length one: :math:`a=(1,1)/\sqrt2`, quiet, with the deviation 1/root,
+    :math:`o=(1,-1)/\sqrt2`, loud, with the variance r/root², and with variance 1
+    :math:`4r+1` copies of each of the coordinate vectors, those of the second with either sign.
+    Each of the four directions gets a quarter of a D-optimal exploration. The policy takes
+    :math:`e_2` and :math:`-e_2` with the probability `rest` each, which cancels in the mean
+    feature, and a root times as often as one :math:`e_1`: so the oracle pulls both alike.
+
+    Parameters
+    ----------
+    root : int
+        At least 2.
+    rest : Fraction
+        Between 0 and 1/2; above 0 for Assumption 2.
+    """
+    r = Fraction(2 * root**2 - 1)
+    A = 8 * int(r) + 4  # the least multiple of four above d³ r
+    phi = matrix([["1/2", 1, "1/2"], ["1/2", -1, "1/2"], [1, 0, 0], [0, 0, 1]])
+    variances = vector([Fraction(1, root**2), r / root**2, 1, 1])
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    cost = exact_cost(phi, variances, (half, Fraction(0), half, Fraction(0)), (quarter,) * 4)
+    single = (1 - 2 * rest) / (root + 1)
+    policy = (root * single, single, rest, rest)
+    S, own = 2 * single, (single, single, rest, rest)
+    S0 = sum(own, Fraction(0))
+    own_cost = Fraction(A, 2) * sum((x / S0 * (1 - x / S0) for x in own), Fraction(0))
+    return QuietAndLoud(A, r, policy, variances, (quarter,) * 4, S**2, cost, S0**2, own_cost)
+
+
+def spanning_bound(
+    features: ArrayLike,
+    variances: ArrayLike,
+    design: ArrayLike,
+    chosen: Sequence[int],
+    kappa: float = 2.0,
+) -> float:
+    r"""Return the bound on v if m actions whose squares are a basis are explored alike.
+
+    .. math:: v \le \frac\kappa4\,r^2m\max_{p_a>0}\lVert\alpha_a\rVert^2, \qquad
+              \varphi_a = \sum_{z\in Z}\alpha_{az}\varphi_z
+
+    with r the largest explored variance over the smallest on the support of the design p. The
+    number of the actions has no place in it.
+
+    Parameters
+    ----------
+    features : array, shape (A, d)
+    variances, design : array, shape (A,)
+    chosen : sequence of m = d(d+1)/2 int
+        The explored actions Z.
+    kappa : float
+        :math:`\operatorname{Var}(\eta^2)/\sigma^4`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the chosen squares are no basis.
+    """
+    x = check_features(features)
+    v = check_variances(variances, len(x), features=x)
+    p = check_designs(design, len(x), "design")
+    phi, explored = coordinates(x), list(chosen)
+    alpha = np.linalg.solve(phi[explored].T, phi[p > 0].T)
+    ratio = v[explored].max() / v[p > 0].min()
+    return float(kappa / 4 * ratio**2 * len(explored) * np.max(np.sum(alpha**2, axis=0)))
+
+
 def per_arm(policy: ArrayLike, variances: ArrayLike, kappa: float = 2.0) -> tuple[float, float]:
     r"""Return :math:`S_0^2` and :math:`v_0` of the strategy that treats every action by itself.
 
@@ -188,7 +258,8 @@ def star_costs(exploration: Sequence[float] | Floats, d: int, kappa: float = 2.0
     r"""Return v for the d + 1 stars of the `network`, shape (d + 1,).
 
     There are as many pairs as unknowns, so that each variance is determined by its own pulls:
-    :math:`v_j = \frac\kappa4\frac{d-1}{d^2}\sum_{i\ne j}1/q_{ij}`.
+    :math:`v_j = \frac\kappa4\frac{d-1}{d^2}\sum_{i\ne j}1/q_{ij}`. All pairs are to be explored;
+    otherwise infinity stands for the regret of order 1/n that at least one star keeps.
     """
     pairs = by_pairs(exploration, d)
     with np.errstate(divide="ignore"):

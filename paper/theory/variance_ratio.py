@@ -209,6 +209,53 @@ def space_bandit(width: Fraction) -> Space:
     return Space(X, variances, policy, direction, design, S**2, dual)
 
 
+def space_limit() -> Fraction:
+    r"""Return the limit of :math:`S^2v/(\kappa r^2)` for `space_bandit`, all explored alike.
+
+    In the coordinates :math:`(x_1^2, x_1x_2/\delta, x_2^2, x_1x_3, x_2x_3, x_3^2)` of
+    :math:`xx^\top` everything is continuous at :math:`\delta=0`: H stays regular, the shares of
+    the oracle tend to those of the costs of the limit, and of
+
+    .. math:: r^{-2}v/\kappa = \frac{\delta^4}{4}\sum_mq_m\sigma_m^4\operatorname{Var}_p
+              \bigl(\varphi_a^\top H^{-1}\varphi_m/\sigma_a^2\bigr)
+
+    the terms are left in which a quiet action a is spoilt by a loud m.
+    """
+    t, f = Fraction(3, 5), Fraction(4, 5)
+    zero = Fraction(0)
+    # x1², x1 x2 / δ, x2², x1 x3, x2 x3, x3² at δ = 0.
+    phi = (
+        (t**2, t * f, zero, zero, zero, zero),
+        (t**2, -t * f, zero, zero, zero, zero),
+        (zero, zero, t**2, zero, t * f, f**2),
+        (zero, zero, t**2, zero, -t * f, f**2),
+        (t**2, zero, zero, t * f, zero, f**2),
+        (t**2, zero, zero, -t * f, zero, f**2),
+        (zero, zero, zero, zero, zero, Fraction(1)),
+    )
+    variances = (zero, zero, Fraction(1), Fraction(1), f**2, f**2, Fraction(1))
+    policy = space_bandit(Fraction(1)).policy
+    second = t * (policy[2] + policy[3])
+    third = f * (policy[2] - policy[3] + policy[4] - policy[5]) + policy[6]
+    # The third action brings the third coordinate; the quiet ones what is missing of the second.
+    loud = third / f
+    quiet = (second - t * loud) / (2 * f)
+    S = 2 * quiet + loud
+    size = range(6)
+    H = tuple(tuple(sum((g[i] * g[j] for g in phi), zero) / 7 for j in size) for i in size)
+    cost = zero
+    for g, variance in zip(phi, variances, strict=True):
+        seen = solve(H, g)
+        assert seen is not None
+        # The relative error of the loud action is of a smaller order.
+        errors = [dot(phi[0], seen), dot(phi[1], seen), zero]
+        shares = [quiet / S, quiet / S, loud / S]
+        mean = sum((p * e for p, e in zip(shares, errors, strict=True)), zero)
+        spread = sum((p * (e - mean) ** 2 for p, e in zip(shares, errors, strict=True)), zero)
+        cost += variance**2 / 7 * spread
+    return S**2 * cost / 4
+
+
 def cost_bound(
     features: ArrayLike,
     variances: ArrayLike,

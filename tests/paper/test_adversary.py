@@ -107,5 +107,15 @@ def test_bandits_stay_within_their_limits():
         firsts = np.cumsum(bandit.copies) - bandit.copies
         assert np.add.reduceat(policy, firsts) == pytest.approx(bandit.shares)
     assert sizes == set(range(1, 8))
+    longest, shortest = [], []
+    family = Bandits(2, 3, log_length=math.log(5))
+    bandit = family.sample(rng)
+    for _ in range(300):
+        bandit = family.perturb(bandit, rng.choice([1e-3, 0.3, 2.0]), rng)
+        lengths = np.linalg.norm(bandit.actions()[0], axis=1)
+        longest.append(lengths.max())
+        shortest.append(lengths.min())
+    assert np.array(longest) == pytest.approx(np.ones(300))
+    assert 0.2 - 1e-9 <= min(shortest) < 0.21 < 0.5 < max(shortest)
     with pytest.raises(ValueError, match="at least the dimension"):
         Bandits(3, 2)

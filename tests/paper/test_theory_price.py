@@ -10,6 +10,7 @@ from paper.exact import matrix, vector
 from paper.theory import price
 from speedlib import estimation_cost, optimal_design
 from speedlib.exploration import identifiable_design
+from speedlib.identification import coordinates
 
 
 def test_exact_cost_agrees_with_the_closed_form_in_floats():
@@ -66,6 +67,60 @@ def test_the_example_is_what_the_library_finds_action_by_action(root, copies, ha
     assert float(far.harm) == pytest.approx((1 + far.ratio**2) / 8, rel=1e-3)
 
 
+def test_the_example_explored_best_is_what_the_library_finds_action_by_action():
+    example = price.optimally_explored(7)
+    r, many = 97, 4 * 97 + 1
+    assert (example.ratio, example.actions) == (r, 2 + 2 * many)
+    assert example.actions > 2**3 * r
+    half = math.sqrt(0.5)
+    X = np.repeat(
+        [[half, half], [half, -half], [1.0, 0], [0, 1.0], [0, -1.0]],
+        [1, 1, many, many - 100, 100],
+        axis=0,
+    )
+    rho = (r - 1) / (r + 1)
+    variances = np.einsum("ai,ij,aj->a", X, [[1, -rho], [-rho, 1]], X)
+    assert variances.max() / variances.min() == pytest.approx(r)
+    policy = np.zeros(len(X))
+    policy[[0, 2, 2 + many, -1]] = np.array(example.policy, float)
+    assert policy.sum() == pytest.approx(1)
+    best, explored = optimal_design(X, variances, policy=policy), identifiable_design(X)
+    shares = [explored[:1].sum(), explored[1:2].sum(), explored[2 : 2 + many].sum()]
+    assert shares == pytest.approx([0.25] * 3, abs=1e-4)
+    even = np.repeat([0.25, 0.25, 0.25 / many, 0.25 / many], [1, 1, many, many])
+    v = estimation_cost(X, variances, best.weights, even)
+    own_value, own_cost = price.per_arm(policy, variances)
+    assert best.value == pytest.approx(float(example.value))
+    assert v == pytest.approx(float(example.cost))
+    assert (own_value, own_cost) == pytest.approx(
+        (float(example.own_value), float(example.own_cost))
+    )
+    # By hand, with no other action in the policy.
+    by_hand = ((292 / 392) ** 2 + (9700 / 392) ** 2 + (92 / 8) ** 2 + (100 / 8) ** 2) / 2
+    assert float(example.cost) == pytest.approx(by_hand)
+    assert example.harm > 2
+    assert price.optimally_explored(22).harm > 20
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_basis_explored_bounds_the_price_whatever_else_there_is(d):
+    rng = np.random.default_rng(17)
+    m = d * (d + 1) // 2
+    for extra in (0, 4, 40):
+        X, root = rng.standard_normal((m + extra, d)), rng.standard_normal((d, d))
+        variances = np.einsum("ai,ij,aj->a", X, root @ root.T + 0.1 * np.eye(d), X)
+        best = optimal_design(X, variances, policy=rng.dirichlet(np.ones(len(X))))
+        explored = np.where(np.arange(len(X)) < m, 1 / m, 0.0)
+        v = float(estimation_cost(X, variances, best.weights, explored))
+        assert v <= price.spanning_bound(X, variances, best.weights, range(m)) * (1 + 1e-9)
+    # By hand: three directions of variance 1 in the plane, each seen for itself.
+    X = np.array([[1.0, 0], [0, 1], [1, 1]])
+    bound = price.spanning_bound(X, [1, 1, 1], [0, 0.25, 0.75], range(3), kappa=4.0)
+    assert bound == pytest.approx(3)
+    with pytest.raises(np.linalg.LinAlgError):
+        price.spanning_bound(X, [1, 1, 1], [0, 0.25, 0.75], (0, 0, 1))
+
+
 def test_the_strategy_without_structure_has_the_price_of_one_hot_features():
     policy, variances = np.array([0.2, 0.3, 0.5]), np.array([1.0, 4.0, 0.25])
     best = optimal_design(np.eye(3), variances, policy=policy)
@@ -97,6 +152,14 @@ def test_one_star_of_the_network_is_dear_whatever_is_explored(d):
         assert max(found) >= (d**2 - 1) / 4 * (1 - 1e-6)
         spread = price.by_pairs(exploration, d)
         assert spread.sum() == pytest.approx(2)
+    # The least-norm fit of a pair that is not explored: one star at least is misjudged.
+    phi, ends = coordinates(X), [(i, j) for i in range(d + 1) for j in range(d + 1) if i != j]
+    for left_out in ((0, 1), (1, 2)):
+        kept = np.array([set(pair) != set(left_out) for pair in ends])
+        fitted = phi @ np.linalg.pinv(phi[kept]) @ variances[kept]
+        stars = [[fitted[a] for a, pair in enumerate(ends) if j in pair] for j in range(d + 1)]
+        assert max(np.ptp(star) for star in stars) > 0.1
+        assert np.isinf(price.star_costs(kept / kept.sum(), d)).sum() == 2
     even = price.star_costs(np.full(len(X), 1 / len(X)), d, kappa=8.0)
     assert even == pytest.approx(np.full(d + 1, d**2 - 1))
 

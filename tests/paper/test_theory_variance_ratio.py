@@ -13,6 +13,7 @@ from paper.theory.variance_ratio import (
     plane_bandit,
     plane_cost,
     space_bandit,
+    space_limit,
 )
 from speedlib import estimation_cost, optimal_design
 from speedlib.exploration import identifiable_design
@@ -97,6 +98,17 @@ def test_the_design_in_space_is_optimal_and_costs_the_square():
         cost = exact_cost(space.features, space.variances, space.design, seventh)
         scaled.append(float(cost * min(space.variances) ** 2))
     assert scaled[0] == pytest.approx(scaled[1], rel=0.02) and scaled[1] > 0.01
+
+
+def test_the_limit_in_space_is_where_ever_narrower_bandits_tend():
+    seventh, rest = (Fraction(1, 7),) * 7, []
+    for width in (Fraction(1, 1000), Fraction(1, 10_000)):
+        space = space_bandit(width)
+        cost = exact_cost(space.features, space.variances, space.design, seventh)
+        reached = space.value * cost * min(space.variances) ** 2
+        rest.append(abs(float(reached / space_limit() - 1)))
+    assert rest[0] < 0.002
+    assert rest[1] == pytest.approx(rest[0] / 10, rel=0.02)
 
 
 def test_no_random_bandit_costs_more_than_the_bound():
