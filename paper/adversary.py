@@ -6,8 +6,8 @@ smaller steps, and starts afresh now and then. What it does not find may still e
 finds settles the matter. So the budget is stated, and the worst case is shown.
 
 `search` works on anything that can be drawn and changed. `Bandits` is a family of bandits to be
-searched: directions, how many copies of each there are, the matrix of variances with free
-eigenvalues and axes, and the policy.
+searched: directions and lengths of features, how many copies of each there are, the matrix of
+variances with free eigenvalues and axes, and the policy.
 """
 
 from __future__ import annotations
