@@ -19,6 +19,10 @@ Floats = NDArray[np.float64]
 
 #: A design whose Frank-Wolfe gap is this small, relative to its loss, is left as it is.
 CLOSE = 1e-12
+#: What a step away leaves of an action without which the information matrix would be singular.
+LEAST_SHARE = 1e-9
+#: Such an action is one whose removal shrinks the determinant of the matrix by more than this.
+SHRINK = 1e-6
 
 
 def best_step(loss: float, square: float, own: float) -> float:
@@ -115,7 +119,7 @@ def frank_wolfe(
         if squares[chosen] - loss <= CLOSE * loss or loss <= enough:
             losses[step:] = loss
             break
-        in_use = np.where(weights > 0, squares, math.inf)
+        in_use = np.where(weights > LEAST_SHARE, squares, math.inf)
         least = int(in_use.argmin())
         if away and loss - squares[least] > squares[chosen] - loss:
             chosen = least
@@ -124,7 +128,9 @@ def frank_wolfe(
         if math.isinf(size) and size > 0:
             losses[step + 1 :] = float(c @ c) ** 2 / float(points[chosen] @ c) ** 2
             break
-        size = max(size, -float(weights[chosen]))
+        if (held := float(weights[chosen])) + size <= LEAST_SHARE:
+            # Removing it multiplies the determinant, apart from the scale, by 1 - held own.
+            size = -held if 1 - held * own > SHRINK else LEAST_SHARE - held
         weights[chosen] += size
         weights = np.maximum(weights, 0) / (1 + size)
     return losses

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
-from paper.exact import Matrix, Vector, dot, inverse, matrix, times, vector
+from paper.exact import Matrix, Vector, dot, matrix, solve, vector
 from speedlib.checks import Floats, check_designs, check_features, check_variances
 from speedlib.identification import coordinates
 
@@ -49,14 +49,15 @@ def exact_cost(
     phi : Matrix, shape (k, m)
         The squares of the directions, as from `squares`.
     variances, design, exploration : Vector, shape (k,)
-        Of the directions, copies taken together. Exploration must determine all squares.
+        Of the directions, copies taken together. Exploration must determine the variances of
+        the design's support.
     kappa : int
         :math:`\operatorname{Var}(\eta^2)/\sigma^4`, the same for all actions; 2 if Gaussian.
 
     Raises
     ------
     ValueError
-        If exploration leaves something open.
+        If exploration leaves the variance of a support point open.
     """
     size = range(len(phi[0]))
     H = tuple(
@@ -66,14 +67,21 @@ def exact_cost(
         )
         for i in size
     )
-    back = inverse(H)
-    total = Fraction(0)
-    for f, q, s in zip(phi, exploration, variances, strict=True):
-        seen = times(back, f)
-        errors = tuple(dot(g, seen) / t for g, t in zip(phi, variances, strict=True))
-        mean = dot(design, errors)
-        total += q * s**2 * dot(design, tuple((e - mean) ** 2 for e in errors))
-    return Fraction(kappa, 4) * total
+    support = [a for a, p in enumerate(design) if p]
+    # Row a: the coefficients of the explored squares in the relative error of the variance of a.
+    rows = []
+    for a in support:
+        y = solve(H, phi[a])
+        if y is None:
+            raise ValueError(f"exploration: leaves the variance of action {a} open")
+        rows.append(tuple(dot(f, y) / variances[a] for f in phi))
+    shares = tuple(design[a] for a in support)
+    cost = Fraction(0)
+    for m, (q, variance) in enumerate(zip(exploration, variances, strict=True)):
+        errors = tuple(row[m] for row in rows)
+        mean = dot(shares, errors)
+        cost += q * variance**2 * dot(shares, tuple((e - mean) ** 2 for e in errors))
+    return Fraction(kappa, 4) * cost
 
 
 class QuietAndLoud(NamedTuple):

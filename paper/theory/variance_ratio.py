@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paper.exact import Matrix, Vector, dot, solve
+from paper.theory import price
 from speedlib import LinearBandit
 from speedlib.checks import Floats, check_designs, check_features, check_variances
 from speedlib.identification import coordinates
@@ -128,33 +129,7 @@ def exact_cost(
     ValueError
         If exploration leaves the variance of a support point open.
     """
-    d = len(features[0])
-    phi = [tuple(x[i] * x[j] for i in range(d) for j in range(i, d)) for x in features]
-    size = range(len(phi[0]))
-    H = tuple(
-        tuple(
-            sum((q * f[i] * f[j] for q, f in zip(exploration, phi, strict=True)), Fraction(0))
-            for j in size
-        )
-        for i in size
-    )
-    support = [a for a, p in enumerate(design) if p]
-    # Row a: the coefficients of the explored squares in the relative error of the variance of a.
-    rows = []
-    for a in support:
-        y = solve(H, phi[a])
-        if y is None:
-            raise ValueError(f"exploration: leaves the variance of action {a} open")
-        rows.append([q * dot(f, y) / variances[a] for q, f in zip(exploration, phi, strict=True)])
-    cost = Fraction(0)
-    for m, (q, variance) in enumerate(zip(exploration, variances, strict=True)):
-        if q:
-            mean = sum(
-                (design[a] * row[m] for a, row in zip(support, rows, strict=True)), Fraction(0)
-            )
-            parts = (design[a] * (row[m] - mean) ** 2 for a, row in zip(support, rows, strict=True))
-            cost += sum(parts, Fraction(0)) * variance**2 / q
-    return cost / 4
+    return price.exact_cost(price.squares(features), variances, design, exploration, kappa=1)
 
 
 class Space(NamedTuple):

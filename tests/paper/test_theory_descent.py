@@ -62,6 +62,20 @@ def test_a_single_action_ends_the_descent():
     assert losses[-1] == pytest.approx(4)
 
 
+@pytest.mark.parametrize(
+    ("x", "v", "c"),
+    [
+        ([[-1, 2], [-1, 2], [1, -3]], [3, 3, 3], [-2, 4]),
+        ([[0, -2], [0, 2], [-3, -1], [-1, 2]], [3, 2, 4, 5], [0, -4]),
+        ([[2, 0], [-1, 3], [-1, 0], [-1, -2]], [5, 2, 1, 5], [4, 0]),
+    ],
+)
+def test_steps_away_reach_a_singular_optimum_without_a_singular_matrix(x, v, c):
+    losses = frank_wolfe(x, v, c, 200, away=True)
+    assert losses[-1] == pytest.approx(optimal_design(x, v, direction=c).value, rel=1e-8)
+    assert np.all(np.diff(losses) <= 1e-8 * losses[0])
+
+
 def test_where_the_action_alone_is_best_the_step_is_infinite():
     assert best_step(2.0, 4.0, 2.0) == math.inf
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from html import unescape
 from xml.etree import ElementTree
 
 import pytest
 import yaml
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
 
 from .a_claim import CLAIM
+from .pressed import press as press_pages
+from .pressed import words
 
 PAGES = {
     "index": "# Book\n\n```{toctree}\nledger\nscore\nmap\nerrata\n```\n",
@@ -98,33 +96,11 @@ def press(tmp_path):
             "cards": f"---\norphan: true\n---\n# Cards\n\n{cards}\n",
         }.items():
             (tmp_path / f"{name}.md").write_text(text)
-        warnings = io.StringIO()
-        # Else node classes stay registered, of which the next test would be warned.
-        with docutils_namespace():
-            app = Sphinx(
-                tmp_path,
-                None,
-                tmp_path / "html",
-                tmp_path / "trees",
-                "html",
-                confoverrides={
-                    "extensions": ["myst_parser", "speedbook.press.sphinx.extension"],
-                    "myst_enable_extensions": ["dollarmath"],
-                    "exclude_patterns": ["html", "trees", "book"],
-                },
-                status=None,
-                warning=warnings,
-                freshenv=True,
-            )
-            app.build()
+        warnings = press_pages(tmp_path)
         found = {name: (tmp_path / "html" / f"{name}.html").read_text() for name in pages}
-        return found, re.sub(r"\x1b\[[\d;]*m", "", warnings.getvalue())
+        return found, warnings
 
     return run
-
-
-def words(html):
-    return " ".join(unescape(re.sub("<[^>]+>", "", html.replace("</dt>", " "))).split())
 
 
 def entry(page, name):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from html import unescape
 
 import pytest
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
 
 from speedbook.press.sphinx.regret_table import regret_rows
+
+from .pressed import press, words
 
 
 def row(place="Theorem 1, Section 4", reading=None, **changes):
@@ -55,27 +53,10 @@ def test_the_page_shows_verdicts_side_by_side(tmp_path):
     pages = tmp_path / "notebooks" / "claims"
     pages.mkdir(parents=True)
     (pages / "page.md").write_text("---\norphan: true\n---\n# Page\n")
-    warnings = io.StringIO()
-    with docutils_namespace():
-        app = Sphinx(
-            tmp_path,
-            None,
-            tmp_path / "html",
-            tmp_path / "trees",
-            "html",
-            confoverrides={
-                "extensions": ["myst_parser", "speedbook.press.sphinx.extension"],
-                "exclude_patterns": ["html", "trees", "book"],
-            },
-            status=None,
-            warning=warnings,
-            freshenv=True,
-        )
-        app.build()
-    assert warnings.getvalue() == ""
+    assert press(tmp_path) == ""
     body = re.search("<tbody>.*</tbody>", (tmp_path / "html" / "index.html").read_text(), re.S)[0]
     rows = [re.findall("<td>(.*?)</td>", line, re.S) for line in body.split("</tr>")[:-1]]
-    text = [[" ".join(unescape(re.sub("<[^>]+>", "", td)).split()) for td in line] for line in rows]
+    text = [[words(cell) for cell in line] for line in rows]
     assert text[0] == [
         "Theorem 1 thm-1",
         "✓ The rate supported · printed · thm-1",

@@ -1,0 +1,40 @@
+"""Pages of a few lines, pressed by Sphinx with what the book adds to it."""
+
+from __future__ import annotations
+
+import io
+import re
+from html import unescape
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+
+def press(root: Path) -> str:
+    """Press the pages of a folder into its ``html``; return what Sphinx complained about."""
+    warnings = io.StringIO()
+    # Else node classes stay registered, of which the next test would be warned.
+    with docutils_namespace():
+        app = Sphinx(
+            root,
+            None,
+            root / "html",
+            root / "trees",
+            "html",
+            confoverrides={
+                "extensions": ["myst_parser", "speedbook.press.sphinx.extension"],
+                "myst_enable_extensions": ["dollarmath"],
+                "exclude_patterns": ["html", "trees", "book"],
+            },
+            status=None,
+            warning=warnings,
+            freshenv=True,
+        )
+        app.build()
+    return re.sub(r"\x1b\[[\d;]*m", "", warnings.getvalue())
+
+
+def words(html: str) -> str:
+    """Return the text of a piece of a page, a blank for each white space."""
+    return " ".join(unescape(re.sub("<[^>]+>", "", html.replace("</dt>", " "))).split())
