@@ -36,6 +36,7 @@ CLAIMS = {
             "place": "Lemma 1, Section 2",
             "severity": "statement",
             "statement": "One < two. Measured: their ratio.",
+            "constants": "Read: one number for all bandits",
             "counterexample": "Take $x = 1$: it is {ledger}`lemma-1.details.exact`.",
             "corrected_by": ["lemma-1-corrected"],
             "rests_on": ["step"],
@@ -135,6 +136,7 @@ def test_an_erratum_says_all_that_registry_and_ledger_know(press):
     assert words(found).startswith("The lemma")
     for term, text in [
         ("Printed", "One < two. Lemma 1, Section 2"),
+        ("Read", "One number for all bandits."),
         ("Verdict", "✗ contradicted page of the claim"),
         ("Found", "2.50 [2.40, 2.60]; the claim: at most 1. Measured: their ratio."),
         ("Counterexample", r"Take \(x = 1\): it is 5/2."),
@@ -159,6 +161,7 @@ def test_the_errata_hold_what_the_paper_says_by_severity_and_nothing_of_ours(pre
     alone = words(entry(pages["errata"], "alone"))
     assert "Found 2.50 [2.40, 2.60]; empty if at most 1." in alone
     assert "Why it is empty It is empty." in alone
+    assert "Read" not in alone
     assert words(pages["errata"].split('id="slips"')[1]).split("None.")[0].endswith("Slips¶ ")
     assert "Our bar" in words(pages["ledger"])
 
@@ -169,7 +172,7 @@ def test_the_scoreboard_counts_by_verdict_and_by_whose_a_claim_is(press):
     rows = [words(row) for row in re.findall("<tr.*?</tr>", pages["score"], re.S)]
     assert "✗ contradicted 2 0 0" in rows and "✓ supported 1 1 1" in rows
     assert "▽ threshold not met 0 0 1" in rows
-    assert "of those that fail: a statement is false 2 0" in rows
+    assert "of those that fail: a statement is false or empty 2 0" in rows
     assert "of those that fail: a step of a proof fails 1 0" in rows
     assert rows[-1] == "all 5 1 2"
     assert "Of them 2 fail." in words(pages["score"])

@@ -104,6 +104,8 @@ class Errata(SphinxDirective):
             ("Verdict", [_line(badge(verdict, link), nodes.Text(" "), page)]),
             ("Found", [_line(*_found(claim, row, measured))]),
         ]
+        if claim.constants:
+            terms.insert(1, ("Read", [_line(nodes.Text(_how_read(claim.constants)))]))
         if claim.counterexample:
             label = EXAMPLE.get(verdict, "Example")
             terms.append((label, self._parsed(claim.id, claim.counterexample)))
@@ -154,6 +156,12 @@ def _anchor(claim: str) -> str:
 def _whose(claim: Claim) -> str:
     """Say whether the paper prints a claim, or it is a reading of ours."""
     return "Printed" if claim.origin == "paper" else "Our reading"
+
+
+def _how_read(constants: str) -> str:
+    """Return how hidden constants, or what else is left open, are read."""
+    text = constants.removeprefix("Read: ")
+    return text[:1].upper() + text[1:].removesuffix(".") + "."
 
 
 def _place(claim: Claim) -> str:

@@ -25,7 +25,7 @@ COLUMNS = {"paper": "The paper's words", "reading": "Our readings of it", "ours"
 #: What of the paper goes with a claim that fails, as a line of the table says it.
 LINES = {
     "conclusion": "a conclusion falls",
-    "statement": "a statement is false",
+    "statement": "a statement is false or empty",
     "proof step": "a step of a proof fails",
     "slip": "a slip",
 }
