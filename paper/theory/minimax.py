@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad
 from scipy.stats import chi2
 
@@ -253,25 +253,40 @@ class Instance:
 
 
 def sample_instance(d: int, rng: np.random.Generator) -> Instance:
-    """Draw an instance; in half of the cases couple 0 is crowded, more or less."""
-    family = _family(d)
-    logs = rng.uniform(-LOG_SHARES, 0, family.n_actions)
+    """Draw an instance; in half of the cases couple 0 is crowded and each group is even.
+
+    The groups are couple 0, its twin, the other couples and the single actions.
+    """
+    groups = _groups(d)
+    logs = rng.uniform(-LOG_SHARES, 0, len(groups))
     if rng.random() < 0.5:
-        logs = np.minimum(logs, -LOG_SHARES * rng.random())
-        logs[:2] = 0
+        logs = np.array([0.0, *rng.uniform(-LOG_SHARES, 0, 3)])[groups]
     return _within(d, float(rng.uniform(0, LARGEST_SEPARATION)), logs, float(rng.uniform(-9, 0)))
 
 
 def perturb_instance(instance: Instance, scale: float, rng: np.random.Generator) -> Instance:
-    """Change some of its parts by steps of the order of the scale."""
-    moved = rng.random(len(instance.logs)) < rng.choice([0.1, 0.5, 1.0])
-    logs = instance.logs + scale * LOG_SHARES * rng.standard_normal(len(moved)) * moved
+    """Change some of its parts by steps of the order of the scale: shares one by one, or groups."""
+    groups = _groups(instance.d)
+    if rng.random() < 0.5:
+        moves = rng.standard_normal(4)[groups]
+    else:
+        moved = rng.random(len(groups)) < rng.choice([0.1, 0.5, 1.0])
+        moves = rng.standard_normal(len(groups)) * moved
     u, ridge = instance.u, instance.log_ridge
     if rng.random() < 0.5:
         u = u + scale * LARGEST_SEPARATION * float(rng.standard_normal())
     if rng.random() < 0.5:
         ridge = ridge + 9 * scale * float(rng.standard_normal())
-    return _within(instance.d, u, logs, ridge)
+    return _within(instance.d, u, instance.logs + scale * LOG_SHARES * moves, ridge)
+
+
+def _groups(d: int) -> NDArray[np.int64]:
+    """Return for each action: 0 in couple 0, 1 in its twin, 2 in another couple, 3 single."""
+    family = _family(d)
+    paired = 2 * family.couples
+    groups = np.repeat([2, 3], [paired, family.n_actions - paired])
+    groups[:2], groups[2:4] = 0, 1
+    return groups
 
 
 def _within(d: int, u: float, logs: Floats, log_ridge: float) -> Instance:
