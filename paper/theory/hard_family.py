@@ -82,7 +82,7 @@ class HardFamily:
     @cached_property
     def direction(self) -> Floats:
         r"""The mean feature :math:`c = \rho e_d`, shape (d,), exactly."""
-        return self.rho * np.eye(self.d)[-1]
+        return np.asarray(self.rho * np.eye(self.d)[-1])
 
     def matrix(self, couple: int | None, u: float) -> Floats:
         r"""Return :math:`\Sigma_h`, shape (d, d); the identity where the couple is None.

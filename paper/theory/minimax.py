@@ -64,8 +64,7 @@ def variation(ratio: float, pulls: int) -> float:
     if ratio == 1 or pulls == 0:
         return 0.0
     crossing = pulls * np.log(ratio) / (ratio - 1)
-    first, second = chi2.cdf([crossing, ratio * crossing], pulls)
-    return float(abs(first - second))
+    return float(abs(chi2.cdf(crossing, pulls) - chi2.cdf(ratio * crossing, pulls)))
 
 
 def variation_bound(couples: int, pulls: float, u: float) -> float:
@@ -184,8 +183,8 @@ def choice_chances(couples: int, pulls: int, u: float) -> tuple[float, float]:
             alone = chi2.pdf(value / own, pulls) / own * chi2.sf(value / rival, pulls)
             return float(alone * chi2.sf(value, pulls) ** (couples - 2))
 
-        ends = chi2.ppf([1e-13, 1 - 1e-13], pulls) * own
-        return float(quad(density, *ends, limit=200)[0])
+        low, high = (float(chi2.ppf(level, pulls)) * own for level in (1e-13, 1 - 1e-13))
+        return float(quad(density, low, high, limit=200)[0])
 
     return wins(down, up), wins(up, down)
 
