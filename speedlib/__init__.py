@@ -42,7 +42,9 @@ from speedlib.slopes import (
 )
 from speedlib.strategies import (
     SPEED,
+    AdaptiveNeyman,
     AOptimal,
+    BookedOptimism,
     DOptimal,
     FixedDesign,
     GOptimal,
@@ -59,6 +61,8 @@ __version__ = "0.1.0"
 __all__ = [
     "SPEED",
     "AOptimal",
+    "AdaptiveNeyman",
+    "BookedOptimism",
     "Commitment",
     "CovarianceEstimate",
     "DOptimal",

@@ -239,6 +239,11 @@ ROUNDING = 2.3e-16
 #: A residual of this share of the rewards is what a fit through all of them leaves by rounding.
 NO_DEVIATION = 1e-13
 
+#: Standard deviation of rewards relative to the largest of any action: one below is raised to it
+#: where it decides pulls, so that constant rewards leave costs positive. Floats resolve it, and the
+#: pulls that it may waste are one in 10^12.
+LEAST_SCATTER = 1e-12
+
 #: A second regression takes no first variance for smaller than this share of the mean square, since
 #: it may be small by chance. An action then weighs at most a hundred times what one of mean
 #: variance weighs, and ten thousand times in the regression of squares, where weights are squares

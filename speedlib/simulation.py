@@ -81,7 +81,10 @@ def mse_curve(
         where :math:`\ell` are the coefficients of the last pulls' mean rewards and the offset is
         what earlier rewards contribute: the same mean, far less noise. A strategy whose
         coefficients depend on the rewards that they combine has no such form and is drawn;
-        the result says so in `methods`.
+        the result says so in `methods`. For a strategy that decides by the scatters of rewards
+        alone (`Strategy.by_scatters_alone`), and Gaussian noise, it is the expectation given all
+        scatters, :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all pulls; under other noise such a
+        strategy is drawn.
     n_jobs : int or None
         Worker processes. None leaves it to joblib's current backend, for instance a Dask cluster:
         ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``. With a backend
@@ -147,7 +150,7 @@ def mse_curve(
     shape = (len(names), len(budgets))
     return MSECurves(
         strategies=names,
-        methods=tuple(method if each.conditional else "draws" for each in strategies),
+        methods=tuple(_method(each, bandit, method) for each in strategies),
         rounds=budgets,
         replications=replications,
         mse=sums.mean.reshape(shape),
@@ -179,15 +182,24 @@ def squared_errors(
         replications=replications,
     )
     commitment = commit(trial, lambda counts: bandit.pull(counts, rng))
+    method = _method(strategy, bandit, method)
     if not strategy.conditional or (method == "draws" and bandit.noise != "gaussian"):
         result = trial.estimate(bandit.pull(commitment.counts, rng))
         return (result.value - bandit.value(policy)) ** 2, ~result.estimable
+    if method == "exact" and strategy.by_scatters_alone:
+        return trial.error_given_pulls(bandit.variances), ~commitment.estimable
     variance, bias = conditional_moments(commitment, bandit, policy)
     if method == "exact":
         return variance + bias**2, ~commitment.estimable
     # Given the pulls the estimate is Gaussian: one number has the law of a whole experiment.
     errors = bias + np.sqrt(variance) * rng.standard_normal(variance.shape)
     return errors**2, ~commitment.estimable
+
+
+def _method(strategy: Strategy, bandit: LinearBandit, method: str) -> str:
+    """Return how the errors of a strategy are measured, where one method is asked for."""
+    given_scatters = strategy.by_scatters_alone and bandit.noise != "gaussian"
+    return "draws" if given_scatters or not strategy.conditional else method
 
 
 class Moments(NamedTuple):

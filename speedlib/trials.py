@@ -154,6 +154,19 @@ class Trial(ABC):
             If the last pulls are not known yet.
         """
 
+    def error_given_pulls(self, variances: Floats) -> Floats:
+        """Return the variance of the estimate given all pulls, under some variances, shape (...,).
+
+        For trials whose coefficients do not depend on the means that they combine; the others do
+        not offer it.
+
+        Raises
+        ------
+        NotImplementedError
+            If the strategy does not offer it.
+        """
+        raise NotImplementedError(f"error_given_pulls: {self.name} does not offer it")
+
     def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
         if not isinstance(rewards, Rewards):
             raise TypeError(
@@ -289,6 +302,15 @@ class Strategy(ABC):
         If they are not, the error of the estimate has no closed form and is simulated by draws.
         """
         return True
+
+    @property
+    def by_scatters_alone(self) -> bool:
+        """Whether pulls and coefficients are functions of the scatters of rewards alone.
+
+        Under Gaussian noise they are then independent of all means, and the mean squared error of
+        the estimate is the mean of `Trial.error_given_pulls`.
+        """
+        return False
 
     @property
     def name(self) -> str:

@@ -1,0 +1,57 @@
+r"""Which actions occur in a vertex of Elfving's program, whatever the variances are.
+
+A vertex of :math:`\{w : \sum_a w_a x(a) = c\}` is a solution whose support is linearly independent.
+All its coefficients there differ from 0, so its support together with c is a *circuit* of the
+vectors :math:`x(1), \dots, x(A), c`: a dependent set of which every proper part is independent.
+Conversely each circuit through c, without c, is the support of a vertex. So an action occurs in a
+vertex if and only if it lies in one circuit with c.
+
+To lie in one circuit is an equivalence relation among vectors, and its classes can be read off any
+basis: write all vectors in its coordinates, and join each vector to the basis vectors that it
+needs. The connected components of this graph are the classes.
+
+*Why.* An edge joins two vectors of one circuit: a vector outside the basis and the basis vectors
+that it needs are one. So a component lies within a class. On the other hand, the basis vectors of
+one component span all vectors of that component and none but 0 of another's, so that the space is
+the direct sum of the spans. A circuit that met two components would split into one dependent part
+for each, whose coefficients sum to 0 separately, and a proper part of a circuit is independent.
+
+References
+----------
+J. G. Oxley, "Matroid Theory" (2nd ed., 2011), chapter 4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from speedlib._tolerances import COORDINATE_TOLERANCE
+from speedlib.checks import Flags, Floats
+from speedlib.solvers._frame import frame_of
+
+__all__ = ["occurring"]
+
+
+def occurring(features: Floats, direction: Floats) -> Flags:
+    """Tell which actions occur in some vertex, shape (A,); none if the direction is 0.
+
+    Raises
+    ------
+    ValueError
+        If the direction is not in the span of the features.
+    """
+    if not direction.any():
+        return np.zeros(len(features), dtype=bool)
+    from scipy.sparse import coo_array  # takes longer to import than all of numpy
+    from scipy.sparse.csgraph import connected_components
+
+    frame = frame_of(features, direction)
+    points = frame.points(features, np.arange(len(features)))
+    vectors = np.vstack([points, frame.target])
+    needs = np.abs(np.linalg.solve(points[frame.basis].T, vectors.T)).T
+    largest = needs.max(axis=1, keepdims=True)
+    vector, place = np.nonzero(needs > COORDINATE_TOLERANCE * largest)
+    size = len(vectors)
+    edges = coo_array((np.ones(vector.size), (vector, frame.basis[place])), shape=(size, size))
+    labels = connected_components(edges, directed=False)[1]
+    return np.asarray(labels[:-1] == labels[-1])

@@ -1,0 +1,61 @@
+"""The cheapest vertex for many rows of standard deviations, with its signed coefficients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from speedlib.checks import Floats, Indices
+from speedlib.solvers._circuits import occurring
+from speedlib.solvers.batch import pe_designs
+
+__all__ = ["Vertices", "coefficients_on"]
+
+
+class Vertices:
+    r"""The vertices of :math:`\{w : \sum_a w_a x(a) = c\}`, over the actions that occur in one.
+
+    Parameters
+    ----------
+    features : array, shape (A, d)
+    direction : array, shape (d,)
+
+    Attributes
+    ----------
+    actions : ndarray of int, shape (K,)
+        The actions that occur in some vertex; none if the direction is 0.
+    """
+
+    def __init__(self, features: Floats, direction: Floats) -> None:
+        self.actions: Indices = np.flatnonzero(occurring(features, direction))
+        self._features = np.ascontiguousarray(features[self.actions])
+        self._direction = direction
+
+    def cheapest(self, sigma: Floats) -> Floats:
+        r"""Return the vertices that minimise :math:`\sum_a |w_a| \sigma_a`, shape (R, K).
+
+        A vertex is a function of its support. So the solver says which actions, and their
+        coefficients are solved for once for each set of them, to all digits.
+        """
+        designs = pe_designs(self._features, sigma**2, self._direction).weights
+        packed = np.packbits(designs > 0, axis=1)
+        _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        table = np.zeros((first.size, self.actions.size))
+        for row, example in enumerate(first):
+            support = np.flatnonzero(designs[example])
+            table[row, support] = coefficients_on(self._features[support], self._direction)
+        return np.asarray(table[which.ravel()])
+
+
+def coefficients_on(rows: Floats, direction: Floats) -> Floats:
+    """Return the coefficients with which independent rows (k, d) combine the direction, (k,).
+
+    Each feature is measured in units of its largest value, each row at unit length.
+    """
+    scale = np.abs(rows).max(axis=0)
+    used = scale > 0
+    points, target = rows[:, used] / scale[used], direction[used] / scale[used]
+    lengths = np.linalg.norm(points, axis=1)
+    columns = (points / lengths[:, None]).T
+    found = np.linalg.lstsq(columns, target, rcond=None)[0]
+    found += np.linalg.lstsq(columns, target - columns @ found, rcond=None)[0]
+    return np.asarray(found / lengths)

@@ -1,0 +1,200 @@
+"""Adaptive Neyman allocation over a known support, in two stages or in many."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from speedlib._arrays import shown
+from speedlib.checks import Floats, Indices, check_count, check_share
+from speedlib.rewards import Rewards
+from speedlib.strategies._by_scatters import ByScatters, ByScattersTrial, Plan, deviations
+from speedlib.strategies._filling import top_up
+from speedlib.strategies._known_support import known_support, support_of
+from speedlib.trials import Setting, Trial
+
+__all__ = ["AdaptiveNeyman"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveNeyman(ByScatters):
+    r"""Learn the best shares of a known support as it is pulled, and keep all rewards.
+
+    With :math:`\sum_a w_a\,x(a) = c` over linearly independent actions, n rounds estimate the value
+    best with the shares :math:`p_a \propto |w_a|\,\sigma(a)`. Each action is first pulled a number
+    of times, the pilot. Then, for each fraction f in turn, all scatters so far give
+    :math:`\hat p_a \propto |w_a|\,\hat\sigma_a`, and counts are brought to :math:`f n\,\hat p_a`;
+    at last they are topped up to :math:`n\,\hat p_a`. An action that has more already keeps them,
+    and the others share what is left. The estimate is :math:`\sum_a w_a\,\bar r(a)`, with the means
+    of all rewards. All parameters are passed by name.
+
+    Parameters
+    ----------
+    label : str, optional
+        Name in tables and figures, to tell variants of one strategy apart.
+    fractions : tuple of float
+        The fractions f, strictly between 0 and 1 and rising. A stage that the pilot has overtaken
+        is left out.
+    pilot : int or str
+        Pulls of each action at first, at least 2, or ``"sqrt"``: :math:`\lceil\sqrt n\,\rceil`.
+    support : tuple of int, optional
+        Numbers of the actions, from 0. They must be linearly independent and span c; those that c
+        does not need are not pulled. By default the support is found, where it does not depend on
+        the variances: if the actions that matter are linearly independent, and if they span a
+        plane, where it is the two directions next to c on either side, for every covariance
+        matrix. Of parallel actions, which are equally good, the first is taken.
+
+    See Also
+    --------
+    AdaptiveNeyman.many : Ten stages.
+    speedlib.strategies.booked.BookedOptimism : Where the support is not known.
+
+    Notes
+    -----
+    For Gaussian noise and a support of r actions the mean squared error is
+    :math:`S^2/n + (1 + o(1))\,S^2 (r-1) / (2 f n^2)`, with the last fraction f and
+    :math:`S = \sum_a |w_a|\,\sigma(a)`: what the oracle misses by, and a second term of the order
+    :math:`n^{-2}`. A pilot of five pulls is too short for shares below one in a hundred.
+
+    Constant rewards have no scatter: an action's standard deviation is taken to be at least 1e-12
+    of the largest. If c is 0 the value is known to be 0, and the first action is pulled throughout.
+
+    References
+    ----------
+    J. Neyman, "On the two different aspects of the representative method", J. Roy. Statist. Soc.
+    97 (1934) 558-625.
+
+    Examples
+    --------
+    >>> from speedlib import play, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> trial = AdaptiveNeyman().begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+    >>> trial.first_counts().sum()
+    np.int64(40)
+    >>> bool(play(trial, lambda counts: ball.bandit.pull(counts, rng)).estimable)
+    True
+    """
+
+    fractions: tuple[float, ...] = (0.5,)
+    pilot: int | str = "sqrt"
+    support: tuple[int, ...] | None = None
+
+    default_name: ClassVar[str] = "Adaptive Neyman"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fractions", _fractions(self.fractions))
+        if self.pilot != "sqrt":
+            if isinstance(self.pilot, str):
+                raise ValueError(f'pilot: must be a number or "sqrt"; got {shown(self.pilot)}')
+            check_count("pilot", self.pilot, 2)
+        if self.support is not None:
+            object.__setattr__(self, "support", _support(self.support))
+
+    @classmethod
+    def many(cls, **changes: Any) -> Self:
+        """Return it with ten stages, each twice as long as the one before, the last at 96 %.
+
+        Parameters
+        ----------
+        **changes
+            Parameters that are to have other values.
+
+        Examples
+        --------
+        >>> AdaptiveNeyman.many().fractions[-2:]
+        (0.48, 0.96)
+        """
+        choices: dict[str, Any] = {
+            "label": f"{cls.default_name}, ten stages",
+            "fractions": tuple(0.96 / 2**k for k in range(9, -1, -1)),
+        }
+        return cls(**(choices | changes))
+
+    def pilot_pulls(self, rounds: int) -> int:
+        """Return how often each action is pulled at first, for a budget of n rounds."""
+        if isinstance(self.pilot, str):
+            return math.isqrt(rounds - 1) + 1
+        return self.pilot
+
+    def _trial(self, setting: Setting) -> Trial:
+        if self.support is None:
+            w = known_support(setting.features, setting.direction, self.name)
+        else:
+            w = support_of(self.support, setting.features, setting.direction)
+        size, n = int(np.count_nonzero(w)), setting.rounds
+        each = self.pilot_pulls(n)
+        if size * each >= n:
+            raise ValueError(
+                f"rounds: {self.name} first pulls each of {size} actions {each} times and must have "
+                f"more rounds than that; got {n}; the smallest budget is {self._smallest(size)}"
+            )
+        return NeymanTrial(setting, self, w)
+
+    def _smallest(self, actions: int) -> int:
+        """Return the smallest budget: the least n above the pulls of the pilot."""
+        n = 1
+        while (needed := actions * self.pilot_pulls(n) + 1) > n:
+            n = needed
+        return n
+
+
+class NeymanTrial(ByScattersTrial):
+    """A trial of `AdaptiveNeyman`.
+
+    Parameters
+    ----------
+    setting : Setting
+    strategy : AdaptiveNeyman
+    coefficients : array, shape (A,)
+        The coefficients w; 0 outside the support.
+    """
+
+    def __init__(self, setting: Setting, strategy: AdaptiveNeyman, coefficients: Floats) -> None:
+        self.strategy, self._w = strategy, coefficients
+        self._support: Indices = np.flatnonzero(coefficients)
+        counts = np.zeros((1, coefficients.size), dtype=np.int64)
+        last = None
+        if self._support.size:
+            counts[:, self._support] = strategy.pilot_pulls(setting.rounds)
+        else:
+            counts[:, 0], last = setting.rounds, coefficients[None]
+        totals = [math.floor(f * setting.rounds) for f in strategy.fractions]
+        totals.append(setting.rounds)
+        self._totals = sorted({total for total in totals if total > counts.sum()})
+        super().__init__(setting, strategy.name, Plan(counts, last))
+
+    def _plan(self, rewards: Rewards) -> Plan:
+        """Bring counts to the next total."""
+        spent = rewards.counts[:, self._support]
+        sigma = deviations(rewards.scatters[:, self._support], spent)
+        cost = np.abs(self._w[self._support]) * sigma
+        shares = cost / cost.sum(axis=1, keepdims=True)
+        total = self._totals[0]
+        counts = np.zeros(rewards.counts.shape, dtype=np.int64)
+        counts[:, self._support] = top_up(spent, shares, total)
+        self._totals = self._totals[1:]
+        return Plan(counts, None if self._totals else self._w[None])
+
+
+def _fractions(given: Any) -> tuple[float, ...]:
+    """Return rising shares."""
+    if isinstance(given, str) or not np.iterable(given):
+        raise TypeError(f"fractions: expected a tuple of shares like (0.5,); got {shown(given)}")
+    found = tuple(check_share("fractions", each) for each in given)
+    if any(later <= earlier for earlier, later in pairwise(found)):
+        raise ValueError(f"fractions: must rise from one to the next; got {shown(found)}")
+    return found
+
+
+def _support(given: Any) -> tuple[int, ...]:
+    """Return numbers of different actions."""
+    if isinstance(given, str) or not np.iterable(given):
+        raise TypeError(f"support: expected a tuple of whole numbers; got {shown(given)}")
+    found = tuple(check_count("support", each, 0) for each in given)
+    if not found or len(set(found)) != len(found):
+        raise ValueError(f"support: must name different actions, at least one; got {shown(found)}")
+    return found
