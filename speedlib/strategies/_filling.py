@@ -12,12 +12,15 @@ __all__ = ["level_excess", "top_up"]
 def level_excess(excess: Floats, pulls: Counts) -> Counts:
     r"""Pull, over and over, the action of largest excess, which each pull lowers by 1.
 
-    Among all ways to make m pulls this leaves the excesses :math:`V_a - y_a` as level as can be:
-    the sum of the k largest is least for every k. *Why.* Number the pulls of an action from 0 and
-    give the j-th the key :math:`V_a - j`, the excess that it finds. The rule takes the m largest
-    keys. For a convex f, a pull lowers :math:`\sum_a f(V_a - y_a)` by a function of its key that
-    does not fall as the key rises, so that the m largest keys lower the sum most; and the sums of
-    the k largest are the maxima of such sums (:math:`f(v) = \max(v - s, 0)`, plus k s).
+    Among all ways to make m pulls this leaves the excesses :math:`u_a = V_a - y_a` as level as can
+    be: for every k, the sum of the k largest is the least.
+
+    *Why.* Number the pulls of an action from 0 and give the j-th the key :math:`V_a - j`, the
+    excess that it finds. The rule makes the m pulls of largest key. Take a convex function f. A
+    pull of key v lowers :math:`\sum_a f(u_a)` by :math:`f(v) - f(v-1)`, which does not fall as v
+    rises, so that no other m pulls lower the sum more. For :math:`f(u) = \max(u - s, 0)` this holds
+    at every s, and the sum of the k largest is the least value of
+    :math:`ks + \sum_a \max(u_a - s, 0)` over s.
 
     Parameters
     ----------
@@ -59,7 +62,7 @@ def _level(excess: Floats, pulls: Counts) -> Floats:
     sizes = np.arange(1, excess.shape[1] + 1)
     levels = (np.cumsum(falling, axis=1) - pulls[:, None]) / sizes
     # The level of the k largest holds for the last k whose smallest member stands above it.
-    above = falling > levels
+    above = falling >= levels
     last = excess.shape[1] - 1 - np.argmax(above[:, ::-1], axis=1)
     return np.asarray(np.take_along_axis(levels, last[:, None], axis=1)[:, 0])
 
@@ -94,7 +97,7 @@ def top_up(spent: Counts, shares: Floats, total: int) -> Counts:
     left = (total - counts.sum(axis=1))[:, None]
     levels = (left + count) / share
     # With the k lowest filled to one level, the last k whose highest member stood below it.
-    below = rising < levels
+    below = rising <= levels
     last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)
     level = np.take_along_axis(levels, last[:, None], axis=1)
     wanted = np.maximum(level * shares - counts, 0.0)

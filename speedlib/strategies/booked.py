@@ -123,7 +123,7 @@ class BookedOptimism(ByScatters):
         n, each, size = setting.rounds, self.first_count(setting.rounds), vertices.actions.size
         if size * each >= n:
             raise ValueError(
-                f"rounds: {self.name} first pulls each of {size} actions {each} times and must have "
+                f"rounds: {self.name} first pulls {size} actions {each} times each and must have "
                 f"more rounds than that; got {n}; the smallest budget is {self._smallest(size)}"
             )
         return BookedTrial(setting, self, vertices)
@@ -196,10 +196,11 @@ class BookedTrial(ByScattersTrial):
     def _phase(self, pulled: Counts, shares: Floats, excess: Floats, left: Counts) -> Counts:
         """Return the most rounds in which no action surely grows by more than the share, (R,).
 
-        After m rounds an action is pulled at most so often as its excess, rounded up.
+        In a phase an action is pulled at most as often as its excess after the bookings, rounded up.
         """
         allowed = np.floor(self.strategy.regrowth * pulled) - excess
         used = shares > 0
-        rounds = np.where(used, allowed / np.where(used, shares, 1.0), np.inf).min(axis=1)
+        unused = np.where(allowed >= 0, np.inf, 0.0)
+        rounds = np.where(used, allowed / np.where(used, shares, 1.0), unused).min(axis=1)
         whole: Counts = np.floor(np.minimum(rounds, left)).astype(np.int64)
         return np.clip(whole, 1, left)

@@ -129,7 +129,7 @@ class AdaptiveNeyman(ByScatters):
         each = self.pilot_pulls(n)
         if size * each >= n:
             raise ValueError(
-                f"rounds: {self.name} first pulls each of {size} actions {each} times and must have "
+                f"rounds: {self.name} first pulls {size} actions {each} times each and must have "
                 f"more rounds than that; got {n}; the smallest budget is {self._smallest(size)}"
             )
         return NeymanTrial(setting, self, w)

@@ -10,9 +10,12 @@ from speedlib.estimators import ValueEstimate
 from speedlib.rewards import Rewards
 from speedlib.strategies import (
     SPEED,
+    AdaptiveNeyman,
     AOptimal,
+    BookedOptimism,
     DOptimal,
     ExploreThenCommit,
+    FixedDesign,
     GOptimal,
     OnPolicy,
     Oracle,
@@ -49,10 +52,15 @@ ALL = [
     GOptimal(),
     PerArm(),
     PerArm(exploration_rounds=20, exploration_sampling="random", keep_exploration=True),
+    BookedOptimism(first_pulls=1.0),
+    BookedOptimism(first_pulls=0.5, width=0.0, regrowth=0.3),
+    AdaptiveNeyman(),
+    AdaptiveNeyman.many(pilot=4),
 ]
 WITH_VARIANCES = [s for s in ALL if s.knows_variances]
 EXPLORING = [s for s in ALL if isinstance(s, ExploreThenCommit)]
-FIXED = [s for s in ALL if not isinstance(s, ExploreThenCommit)]
+FIXED = [s for s in ALL if isinstance(s, FixedDesign)]
+BY_SCATTERS = [s for s in ALL if s.by_scatters_alone]
 
 BALL = unit_ball()
 ROTATED = LinearBandit(

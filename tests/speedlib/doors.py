@@ -14,6 +14,8 @@ import numpy as np
 
 from speedlib import (
     SPEED,
+    AdaptiveNeyman,
+    BookedOptimism,
     Environment,
     LinearBandit,
     OnPolicy,
@@ -358,6 +360,18 @@ DOORS: dict[str, Door] = {
         exploration_rounds=20,
         variance_floor=0.25,
         tolerance=0.125,
+    ),
+    "BookedOptimism": door(
+        lambda **given: BookedOptimism(**given).begin(X, B, 200, rng=4).first_counts(),
+        first_pulls=2.0,
+        width=0.5,
+        regrowth=0.25,
+    ),
+    "AdaptiveNeyman": door(
+        lambda **given: AdaptiveNeyman(**given).begin(X, B, 100, rng=4).first_counts(),
+        fractions=(0.25, 0.5),
+        pilot=5,
+        support=(0, 2),
     ),
     "Strategy.begin variances": door(
         lambda variances: Oracle().begin(X, B, 100, rng=4, variances=variances).first_counts(),

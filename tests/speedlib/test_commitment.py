@@ -123,7 +123,7 @@ class Interrupt(BaseException):
 class Pulls:
     """Pulls that break off at one of the phases, if any."""
 
-    def __init__(self, phase: int = 9) -> None:
+    def __init__(self, phase: int = 99) -> None:
         self.rng, self.left = np.random.default_rng(14), phase
 
     def __call__(self, counts: np.ndarray):
@@ -149,7 +149,7 @@ def test_a_play_goes_on_where_it_was_interrupted(strategy: Strategy, run, phase)
         assert pull.left == -1
         found = None
     if run is commit or found is None:
-        pull.left = 9
+        pull.left = 99
         found = play(other, pull)
     assert other.commitment.counts.tolist() == whole.commitment.counts.tolist()
     assert float(found.value) == float(expected.value)

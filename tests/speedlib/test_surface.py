@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 SURFACE = {
     "speedlib": """
-        AOptimal Commitment CovarianceEstimate DOptimal Design DesignWarning Environment
-        FittedSlope FixedDesign GOptimal Identifiability LinearBandit MSECurves OnPolicy Oracle
-        PerArm PlugIn
-        Rewards SPEED Saving Slope Strategy Trial Uniform ValueEstimate best_exploration_length
+        AOptimal AdaptiveNeyman BookedOptimism Commitment CovarianceEstimate DOptimal Design
+        DesignWarning Environment FittedSlope FixedDesign GOptimal Identifiability LinearBandit
+        MSECurves OnPolicy Oracle PerArm PlugIn Rewards SPEED Saving Slope Strategy Trial Uniform
+        ValueEstimate best_exploration_length
         ceil_counts commit design_efficiency efficient_counts estimate_covariance estimate_saving
         estimation_cost fit_environment fitted_slope floor_counts high_dimensional_ball
         identifiability information_matrix least_squares log_slope motivating_example mse_curve
@@ -127,14 +127,20 @@ SURFACE = {
         multiplicative_design
     """,
     "speedlib.strategies": """
-        AOptimal DOptimal ExploreThenCommit ExploreThenCommitTrial FixedDesign GOptimal
-        OnPolicy Oracle PerArm PlugIn SPEED Uniform
+        AOptimal AdaptiveNeyman BookedOptimism DOptimal ExploreThenCommit ExploreThenCommitTrial
+        FixedDesign GOptimal OnPolicy Oracle PerArm PlugIn SPEED Uniform
+    """,
+    "speedlib.strategies.booked": """
+        BookedOptimism
     """,
     "speedlib.strategies.explore_commit": """
         ExploreThenCommit ExploreThenCommitTrial
     """,
     "speedlib.strategies.fixed": """
         FixedDesign OnPolicy Oracle Uniform
+    """,
+    "speedlib.strategies.neyman": """
+        AdaptiveNeyman
     """,
     "speedlib.strategies.per_arm": """
         PerArm

@@ -1,0 +1,240 @@
+"""What strategies that decide by scatters alone share: exact errors, intervals, many phases."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from speedlib import SPEED, AdaptiveNeyman, BookedOptimism, LinearBandit, mse_curve, one_hot, play
+from speedlib.live import PHASES, advance
+from speedlib.rewards import Rewards
+from speedlib.simulation import squared_errors
+from speedlib.strategies._by_scatters import deviations
+from speedlib.trials import Strategy, Trial, commit
+
+from .cases import BALL, BY_SCATTERS, ROTATED, begin, phases_of
+
+each = pytest.mark.parametrize("strategy", BY_SCATTERS, ids=repr)
+
+
+def test_who_decides_by_scatters_alone_says_so() -> None:
+    assert [type(s) for s in BY_SCATTERS].count(BookedOptimism) == 2
+    assert BookedOptimism().by_scatters_alone and AdaptiveNeyman().by_scatters_alone
+    assert not SPEED().by_scatters_alone
+    trial = begin(SPEED.practical(exploration_rounds=20), BALL.bandit, BALL.policy, 80, 1)
+    assert commit(trial, lambda counts: BALL.bandit.pull(counts, np.random.default_rng(1)))
+    assert trial.error_given_pulls(BALL.bandit.variances) > 0
+
+    class Other(Trial):
+        """Offers nothing."""
+
+        first_counts = next_counts = estimate = commitment = committed = None
+
+    with pytest.raises(NotImplementedError, match="error_given_pulls: Mine does not offer it"):
+        Other(trial.setting, "Mine").error_given_pulls(BALL.bandit.variances)
+
+
+@each
+def test_means_decide_nothing(strategy: Strategy) -> None:
+    """Rewards that are moved by any amounts, action by action, leave all pulls as they are."""
+    runs = []
+    for theta in ([0.0, 0.0], [300.0, -7.0]):
+        bandit = LinearBandit(BALL.bandit.features, theta, variances=BALL.bandit.variances)
+        trial = begin(strategy, bandit, BALL.policy, 150, 3, replications=9)
+        phases = phases_of(trial, bandit, 4)
+        error = trial.error_given_pulls(bandit.variances)
+        runs.append(([rewards.counts.tolist() for rewards in phases], error.tolist()))
+    assert runs[0] == runs[1]
+
+
+@each
+def test_the_estimate_combines_the_means_of_all_rewards(strategy: Strategy) -> None:
+    trial = begin(strategy, ROTATED, BALL.policy, 150, 3, replications=9)
+    phases = phases_of(trial, ROTATED, 4)
+    pooled = sum(phases[1:], start=phases[0])
+    assert pooled.rounds.tolist() == [150] * 9
+    value, c = trial.estimate(phases[-1]), BALL.policy @ ROTATED.features
+    commitment = trial.commitment
+    fresh = phases[-1].counts / np.maximum(pooled.counts, 1)
+    last = fresh > 0
+    k = commitment.coefficients[last] / fresh[last]
+    # The coefficients of all means are those of the last, where there are last pulls; and in all
+    # they reproduce the direction.
+    known = np.full(pooled.counts.shape, np.nan)
+    known[last] = k
+    error = trial.error_given_pulls(np.ones(5))
+    ones = [trial.error_given_pulls(np.eye(5)[a]) for a in range(5)]
+    size = np.sqrt(np.transpose(ones) * pooled.counts)
+    assert size[last] == pytest.approx(np.abs(k), rel=1e-9)
+    assert error == pytest.approx(np.sum(size**2 / np.maximum(pooled.counts, 1), axis=1))
+    signs = np.array([[1 - 2 * (m >> a & 1) for a in range(5)] for m in range(32)])
+    for r in range(9):
+        ways = signs * size[r]
+        fits = np.abs(ways @ ROTATED.features - c).max(axis=1) < 1e-9
+        values = ways[fits] @ pooled.means[r]
+        assert np.abs(values - value.value[r]).min() < 1e-9
+
+
+def test_deviations_are_shares_of_the_largest_and_never_zero() -> None:
+    scatters = np.array([[0.0, 8.0, 2.0], [0.0, 0.0, 0.0]])
+    counts = np.array([[5, 3, 3], [2, 4, 9]])
+    assert deviations(scatters, counts).tolist() == [[1e-12, 1.0, 0.5], [1e-12] * 3]
+
+
+@each
+def test_rewards_without_scatter_end_well(strategy: Strategy) -> None:
+    """Constant rewards, of some actions or of all: a value, all pulls spent, and no error."""
+    for varying in ([], [1], [0, 1, 2, 3, 4]):
+        rng = np.random.default_rng(5)
+
+        def pull(counts: np.ndarray, varying=varying, rng=rng) -> Rewards:
+            means = np.where(counts > 0, ROTATED.means, 0.0)
+            noise = rng.chisquare(np.maximum(counts - 1, 1)) * (counts > 1)
+            return Rewards(counts, means, noise * np.isin(np.arange(5), varying))
+
+        trial = begin(strategy, ROTATED, BALL.policy, 120, 1, replications=3)
+        found = play(trial, pull)
+        assert found.value == pytest.approx(ROTATED.value(BALL.policy), rel=1e-12)
+        assert found.estimable.all() and not np.isnan(found.standard_error).any()
+
+
+@each
+def test_nothing_to_estimate_is_known_to_be_zero(strategy: Strategy) -> None:
+    trial = strategy.begin([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.5, 0.5, 0.0], 30, rng=1)
+    assert trial.committed and trial.first_counts().tolist() == [30, 0, 0]
+    found = trial.estimate(Rewards([30, 0, 0], [2.0, 0, 0], [5.0, 0, 0]))
+    assert (float(found.value), float(found.standard_error)) == (0.0, 0.0)
+    assert bool(found.estimable)
+    assert trial.error_given_pulls(np.ones(3)) == 0
+
+
+@each
+def test_an_experiment_can_be_taken_up_from_its_log(strategy: Strategy) -> None:
+    names = list("abcde")
+
+    def fresh() -> Trial:
+        return begin(strategy, BALL.bandit, BALL.policy, 400, 3)
+
+    phases = phases_of(fresh(), BALL.bandit, 4)
+    assert 2 <= len(phases) < PHASES
+    for k in {0, 1, len(phases) // 2, len(phases) - 1}:
+        there = advance(fresh(), phases[:k], names)
+        assert (there.phase, there.asked.tolist()) == (k + 1, phases[k].counts.tolist())
+        assert there.estimate is None
+    end = advance(fresh(), phases, names).estimate
+    whole = fresh()
+    for rewards in phases[:-1]:
+        whole.next_counts(rewards)
+    assert end is not None
+    assert float(end.value) == float(whole.estimate(phases[-1]).value)
+
+
+def test_even_long_experiments_have_few_phases() -> None:
+    trial = begin(BookedOptimism(), BALL.bandit, BALL.policy, 10**15, 3, replications=20)
+    assert len(phases_of(trial, BALL.bandit, 4)) < 150
+
+
+@each
+def test_refusals_before_the_end(strategy: Strategy) -> None:
+    trial = begin(strategy, BALL.bandit, BALL.policy, 150, 3)
+    for ask in (lambda: trial.commitment, lambda: trial.error_given_pulls(np.ones(5))):
+        with pytest.raises(RuntimeError, match=rf"{strategy.name}.*next_counts until"):
+            ask()
+    asked = trial.first_counts()
+    with pytest.raises(RuntimeError, match="next_counts until"):
+        trial.estimate(BALL.bandit.pull(asked, np.random.default_rng(1)))
+    trial.next_counts(BALL.bandit.pull(asked, np.random.default_rng(1)))
+    with pytest.raises(RuntimeError, match=r"first_counts.*`asked`"):
+        trial.first_counts()
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", [BookedOptimism(first_pulls=1.0), AdaptiveNeyman()], ids=repr)
+def test_exact_errors_are_the_mean_of_drawn_ones(strategy: Strategy) -> None:
+    """Drawn ones look at the means of all phases, and know nothing of independence."""
+    size = 4000
+    found = [
+        squared_errors(BALL.bandit, BALL.policy, strategy, 60, size, np.random.SeedSequence(s), m)
+        for s, m in ((1, "exact"), (2, "draws"))
+    ]
+    exact, drawn = (errors for errors, _ in found)
+    assert not any(inestimable.any() for _, inestimable in found)
+    error = np.sqrt((exact.var() + drawn.var()) / size)
+    assert abs(exact.mean() - drawn.mean()) < 4.5 * error
+    assert exact.std() < 0.2 * drawn.std()
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace", "rademacher"])
+def test_methods_say_what_was_done(noise: str) -> None:
+    bandit = dataclasses.replace(BALL.bandit, noise=noise)
+    strategies = [BookedOptimism(first_pulls=1.0), SPEED(exploration="uniform")]
+    for method in ("exact", "draws"):
+        curves = mse_curve(bandit, BALL.policy, strategies, [80], 40, seed=1, method=method)
+        by_scatters = method if noise == "gaussian" else "draws"
+        assert curves.methods == (by_scatters, method)
+        assert np.isfinite(curves.mse).all()
+        spread = curves.standard_error * np.sqrt(40) / curves.mse
+        assert (spread[0, 0] > 0.5) == (by_scatters == "draws")
+
+
+class Replay:
+    """Tells some of the replications of phases that were played before."""
+
+    def __init__(self, phases: list[Rewards], rows: list[int]) -> None:
+        self.phases, self.rows = iter(phases), rows
+
+    def __call__(self, counts: np.ndarray) -> Rewards:
+        told = next(self.phases)
+        assert counts.tolist() == told.counts[self.rows].tolist()
+        return Rewards(counts, told.means[self.rows], told.scatters[self.rows])
+
+
+@each
+def test_replications_know_nothing_of_each_other(strategy: Strategy) -> None:
+    """Some of them, in another order, come out the same to the last bit."""
+    trial = begin(strategy, ROTATED, BALL.policy, 600, 3, replications=12)
+    phases, rows = phases_of(trial, ROTATED, 4), [7, 2, 11, 3]
+    some = begin(strategy, ROTATED, BALL.policy, 600, 3, replications=4)
+    replay = Replay(phases, rows)
+    commitment = commit(some, replay)
+    value = some.estimate(replay(commitment.counts)).value
+    ends = np.max([np.flatnonzero([p.counts[r].any() for p in phases])[-1] for r in rows])
+    if ends == len(phases) - 1:
+        whole = trial.estimate(phases[-1]).value
+        assert value.tolist() == whole[rows].tolist()
+    error = trial.error_given_pulls(ROTATED.variances)[rows]
+    assert some.error_given_pulls(ROTATED.variances).tolist() == error.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["gaussian", "uniform", "laplace"])
+@each
+def test_intervals_hold_the_value(strategy: Strategy, noise: str) -> None:
+    bandit, size = dataclasses.replace(BALL.bandit, noise=noise), 4000
+    trial = begin(strategy, bandit, BALL.policy, 400, 3, replications=size)
+    rng = np.random.default_rng(8)
+    found = play(trial, lambda counts: bandit.pull(counts, rng))
+    low, high = found.interval(0.95)
+    truth = bandit.value(BALL.policy)
+    share = np.mean((low <= truth) & (truth <= high))
+    assert 0.935 < share < 0.965
+
+
+@pytest.mark.slow
+def test_on_one_hot_actions_both_come_close_to_neyman() -> None:
+    world = one_hot([0.5, 0.3, 0.2], [1.0, 4.0, 0.25])
+    sigma = np.sqrt(world.bandit.variances)
+    best = world.policy * sigma / np.sum(world.policy * sigma)
+    for strategy in (BookedOptimism(), AdaptiveNeyman(), AdaptiveNeyman.many()):
+        trial = begin(strategy, world.bandit, world.policy, 10**7, 3, replications=50)
+        phases = phases_of(trial, world.bandit, 4)
+        counts = sum(rewards.counts for rewards in phases)
+        assert np.abs(counts / 10**7 - best).max() < 0.003
+        last = phases[-1].counts > 0
+        share = phases[-1].counts[last] / counts[last]
+        policy = np.broadcast_to(world.policy, counts.shape)[last]
+        assert trial.commitment.coefficients[last] == pytest.approx(policy * share, rel=1e-12)
