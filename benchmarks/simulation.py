@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.common import Floats, Row, main, race
-from speedlib import SPEED, LinearBandit, OnPolicy, mse_curve, play, unit_ball
+from speedlib import SPEED, BookedOptimism, LinearBandit, OnPolicy, mse_curve, play, unit_ball
 from speedlib.checks import Counts
 from speedlib.rounding import efficient_counts
 from speedlib.simulation import squared_errors
@@ -184,11 +184,43 @@ def throughput(quick: bool) -> Row:
     )
 
 
+def booked(quick: bool) -> list[Row]:
+    """Booked optimism: replications per second, and what a budget 100,000 times as large costs."""
+    ball, size = unit_ball(), 2_000 if quick else 20_000
+
+    def curve(rounds: int) -> object:
+        return mse_curve(ball.bandit, ball.policy, [BookedOptimism()], [rounds], size, seed=1)
+
+    outcome = race(partial(curve, 10_000), partial(curve, 10**9), 1 if quick else 3)
+    rate = size / outcome.ours
+    return [
+        row(
+            "booked optimism, unit ball, n = 10,000",
+            "replications per second",
+            outcome.ours / size,
+            rate,
+            "replications per second",
+            target=">= 2000",
+            met=bool(rate >= 2000),
+        ),
+        row(
+            "booked optimism, unit ball, n = 1,000,000,000",
+            "itself at n = 10,000",
+            outcome.theirs / size,
+            outcome.ratio,
+            "times the time at n = 10,000",
+            peer_seconds=outcome.ours / size,
+            target="<= 10",
+            met=bool(outcome.ratio <= 10),
+        ),
+    ]
+
+
 def run(quick: bool) -> list[Row]:
     """Race the engine, weigh exact errors against drawn ones, count replications."""
     races = [(balanced, by) for by in (baseline, thrifty) for balanced in (False, True)]
     rows = [against_numpy(quick, balanced, by) for balanced, by in races]
-    return [*rows, against_draws(quick), throughput(quick)]
+    return [*rows, against_draws(quick), throughput(quick), *booked(quick)]
 
 
 if __name__ == "__main__":

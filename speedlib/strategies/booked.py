@@ -196,7 +196,7 @@ class BookedTrial(ByScattersTrial):
     def _phase(self, pulled: Counts, shares: Floats, excess: Floats, left: Counts) -> Counts:
         """Return the most rounds in which no action surely grows by more than the share, (R,).
 
-        In a phase an action is pulled at most as often as its excess after the bookings, rounded up.
+        An action is pulled at most as often as its excess after the bookings, rounded up.
         """
         allowed = np.floor(self.strategy.regrowth * pulled) - excess
         used = shares > 0

