@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from speedlib.checks import Floats, Indices
+from speedlib.checks import Flags, Floats, Indices
 from speedlib.solvers._circuits import occurring
 from speedlib.solvers.batch import pe_designs
 
 __all__ = ["Vertices", "coefficients_on"]
+
+#: Numbers in the vertices that are kept for later phases: some megabytes.
+KEPT = 1_000_000
 
 
 class Vertices:
@@ -29,6 +32,7 @@ class Vertices:
         self.actions: Indices = np.flatnonzero(occurring(features, direction))
         self._features = np.ascontiguousarray(features[self.actions])
         self._direction = direction
+        self._known: dict[bytes, Floats] = {}
 
     def cheapest(self, sigma: Floats) -> Floats:
         r"""Return the vertices that minimise :math:`\sum_a |w_a| \sigma_a`, shape (R, K).
@@ -41,9 +45,19 @@ class Vertices:
         _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         table = np.zeros((first.size, self.actions.size))
         for row, example in enumerate(first):
-            support = np.flatnonzero(designs[example])
-            table[row, support] = coefficients_on(self._features[support], self._direction)
+            table[row] = self._vertex(packed[example].tobytes(), designs[example] > 0)
         return np.asarray(table[which.ravel()])
+
+    def _vertex(self, key: bytes, chosen: Flags) -> Floats:
+        """Return the vertex on a support, shape (K,): most of them come back phase after phase."""
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) * self.actions.size > KEPT:
+                self._known.clear()
+            found = np.zeros(self.actions.size)
+            found[chosen] = coefficients_on(self._features[chosen], self._direction)
+            self._known[key] = found
+        return found
 
 
 def coefficients_on(rows: Floats, direction: Floats) -> Floats:
