@@ -74,7 +74,7 @@ class AdaptiveNeyman(ByScatters):
     >>> ball, rng = unit_ball(), np.random.default_rng(2)
     >>> trial = AdaptiveNeyman().begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
     >>> trial.first_counts().tolist()
-    [20, 20, 0, 0, 0]
+    [20, 0, 20, 0, 0]
     >>> bool(play(trial, lambda counts: ball.bandit.pull(counts, rng)).estimable)
     True
     """
