@@ -81,10 +81,10 @@ def mse_curve(
         where :math:`\ell` are the coefficients of the last pulls' mean rewards and the offset is
         what earlier rewards contribute: the same mean, far less noise. A strategy whose
         coefficients depend on the rewards that they combine has no such form and is drawn;
-        the result says so in `methods`. For a strategy that decides by the scatters of rewards
-        alone (`Strategy.by_scatters_alone`), and Gaussian noise, it is the expectation given all
-        scatters, :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all pulls; under other noise such a
-        strategy is drawn.
+        the result says so in `methods`. For one that decides by scatters alone
+        (`speedlib.trials.Strategy.by_scatters_alone`), and Gaussian noise, it is the expectation
+        given all scatters, :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all pulls; under other noise
+        such a strategy is drawn.
     n_jobs : int or None
         Worker processes. None leaves it to joblib's current backend, for instance a Dask cluster:
         ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``. With a backend

@@ -29,7 +29,7 @@ class BookedOptimism(ByScatters):
 
     1. each such action has the standard deviation :math:`\hat\sigma_a` of all its T rewards, and an
        optimistic one, :math:`\tilde\sigma_a = \hat\sigma_a / (1 + \sqrt2\,z_a)` with
-       :math:`z_a = \sqrt{\texttt{width}\cdot\log n / (T_a - 1)}`;
+       :math:`z_a = \sqrt{\gamma\,\log n / (T_a - 1)}` and ``width`` for :math:`\gamma`;
     2. the vertex w of least cost by :math:`\tilde\sigma` is found, and the round is *booked* to its
        actions in the shares :math:`|w_a|\,\hat\sigma_a`, divided by their sum;
     3. the action is pulled whose bookings exceed its pulls since the first stage the most.
@@ -42,10 +42,10 @@ class BookedOptimism(ByScatters):
     label : str, optional
         Name in tables and figures, to tell variants of one strategy apart.
     first_pulls : float
-        Pulls of each action at first, per :math:`\log n`, above 0:
-        :math:`t_0 = \lceil\texttt{first\_pulls}\cdot\log n\rceil + 1`.
+        Pulls of each action at first, per :math:`\log n`, above 0: with f of them,
+        :math:`t_0 = \lceil f \log n\rceil + 1`.
     width : float
-        Width of the confidence in a standard deviation, at least 0. With 0 nothing is optimistic.
+        The :math:`\gamma` of the confidence in a standard deviation, at least 0. With 0 nothing is optimistic.
     regrowth : float
         The vertex and the shares are computed anew as soon as some action might have been pulled
         this share of its pulls more often than when they were last computed, at least 0. With 0

@@ -55,7 +55,8 @@ class AdaptiveNeyman(ByScatters):
 
     Notes
     -----
-    For Gaussian noise and a support of r actions the mean squared error is
+    For Gaussian noise, a pilot of :math:`\sqrt n` pulls or more (and few beside n) and a support of
+    r actions the mean squared error is
     :math:`S^2/n + (1 + o(1))\,S^2 (r-1) / (2 f n^2)`, with the last fraction f and
     :math:`S = \sum_a |w_a|\,\sigma(a)`: what the oracle misses by, and a second term of the order
     :math:`n^{-2}`. A pilot of five pulls is too short for shares below one in a hundred.
