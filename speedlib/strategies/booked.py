@@ -45,7 +45,8 @@ class BookedOptimism(ByScatters):
         Pulls of each action at first, per :math:`\log n`, above 0: with f of them,
         :math:`t_0 = \lceil f \log n\rceil + 1`.
     width : float
-        The :math:`\gamma` of the confidence in a standard deviation, at least 0. With 0 nothing is optimistic.
+        The :math:`\gamma` of the confidence in a standard deviation, at least 0. With 0 nothing is
+        optimistic; with 1/2, :math:`\sqrt2\,z_a = \sqrt{\log n / (T_a - 1)}`.
     regrowth : float
         The vertex and the shares are computed anew as soon as some action might have been pulled
         this share of its pulls more often than when they were last computed, at least 0. With 0
