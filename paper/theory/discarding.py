@@ -160,7 +160,9 @@ def expected_ratio(freedom: float, n_actions: int) -> float:
     x, weight = _grid(freedom)
     below = gammainc(freedom / 2, freedom / 2 * x)
     between = np.maximum(below[None, :] - below[:, None], 0.0) ** (n_actions - 2)
-    joint = np.triu(weight[:, None] * weight * between, 1)
+    joint = weight[:, None] * weight * between
+    # Half of the diagonal: the trapezoidal rule on a triangle.
+    joint = np.triu(joint) - np.diag(np.diag(joint)) / 2
     return float((joint * (x / x[:, None])).sum() / joint.sum())
 
 
