@@ -215,7 +215,7 @@ def test_chances_to_pick_a_couple(couples):
 
 @pytest.mark.parametrize("d", (3, 4))
 def test_who_never_stops_early_picks_as_who_fixed_the_length(d):
-    family, u, n = HardFamily(d), 0.1, 10**6
+    family, u, n = HardFamily(d), 0.02, 10**6
     step = 2 * family.couples * discarding.STAGES
     errors, lengths = discarding.stopped_errors(
         family, u, n, 20 * step, np.inf, 40_000, np.random.default_rng(4)
