@@ -187,7 +187,7 @@ def committed_counts(shares: Floats, rounds: int) -> Counts:
     largest = np.expand_dims(shares.argmax(axis=-1), -1)
     left = rounds - counts.sum(axis=-1, keepdims=True)
     np.put_along_axis(counts, largest, np.take_along_axis(counts, largest, -1) + left, -1)
-    return counts
+    return np.asarray(counts)
 
 
 def cheapest_vertices(

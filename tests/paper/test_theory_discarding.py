@@ -183,17 +183,15 @@ def test_errors_against_single_rewards():
     theta = np.array([0.3, -1.0, 2.0])
     variances = FAMILY.variances(0, u)
     n, runs = left + each * len(x), 3000
-    answers = np.empty(runs)
-    means = x @ theta
-    for i in range(runs):
-        seen = means + np.sqrt(variances) * rng.standard_normal((each, len(x)))
-        row = seen.var(axis=0, ddof=1)
-        w, p = (v[0] for v in discarding.cheapest_vertices(x, c, row[None]))
-        counts = discarding.committed_counts(p, left)
-        answers[i] = sum(
-            w[a] * rng.normal(means[a], np.sqrt(variances[a]), counts[a]).mean()
-            for a in np.flatnonzero(counts)
-        )
+    means, noise = x @ theta, np.sqrt(variances)
+    seen = means + noise * rng.standard_normal((runs, each, len(x)))
+    w, shares = discarding.cheapest_vertices(x, c, seen.var(axis=1, ddof=1))
+    counts = discarding.committed_counts(shares, left)
+    answers = np.zeros(runs)
+    for i, pulled in enumerate(counts):
+        actions = np.repeat(np.arange(len(x)), pulled)
+        rewards = means[actions] + noise[actions] * rng.standard_normal(left)
+        answers[i] = rewards @ (w[i] / np.maximum(pulled, 1))[actions]
     squared = (answers - c @ theta) ** 2
     exact = discarding.discard_errors(FAMILY, u, n, n - left, 20_000, rng)
     error = squared.std() / np.sqrt(runs)
