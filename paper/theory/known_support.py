@@ -1,0 +1,253 @@
+r"""Where the variances do not decide which actions to pull: the plane, and independent actions.
+
+Ours. With the support known, and the weights w on it, only the shares of its actions are left to
+learn. `next_directions` finds support and weights in the plane; `KnownPair` holds what the lower
+bound of order :math:`n^{-2}` is made of; `staged_constant` and `short_pilot_limit` say what stages
+reach. Functions of shares take floats or fractions, and answer in kind.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import quad
+from scipy.stats import chi2, f
+
+from speedlib.checks import check_direction, check_features
+
+Floats = NDArray[np.float64]
+Number = TypeVar("Number", float, Fraction)
+
+#: Directions at a smaller angle than this, in radians, count as one.
+PARALLEL = 1e-12
+#: The proved bound is rho^2 / (this n^2).
+CONSTANT = 160
+#: Of the lower bound: the sum of the two excesses is at least rho^2 h^2 / this.
+SUM = 20
+#: And this share of the third direction parts its two cases.
+FEW = Fraction(1, 64)
+
+
+def next_directions(features: ArrayLike, direction: ArrayLike) -> Floats:
+    r"""Return the weights of the two directions next to c, shape (A,): :math:`\sum_aw_ax_a=c`.
+
+    In the plane they attain :math:`\min\sum_a|w_a|\sigma_a` whatever :math:`\Sigma\succ0` is. All
+    lines through the actions are sorted by the angle at which one meets them when turning c to the
+    left, from 0 to :math:`\pi`; the first and the last are next to c. Of parallel actions the
+    first is taken. If an action is parallel to c, it is the only one.
+
+    Parameters
+    ----------
+    features : array, shape (A, 2)
+        Not all parallel, unless to c.
+    direction : array, shape (2,)
+        c, not zero.
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule, features are not in the plane, or c is not in their span.
+
+    Examples
+    --------
+    >>> next_directions([[1, 0], [0, 1], [1, -1]], [2, 1])
+    array([2., 1., 0.])
+    """
+    x = check_features(features)
+    if x.shape[1] != 2:
+        raise ValueError(f"features: must be in the plane; got dimension {x.shape[1]}")
+    c = check_direction(direction, 2)
+    used = np.flatnonzero(np.any(x != 0, axis=1))
+    along, across = x[used] @ c, c[0] * x[used, 1] - c[1] * x[used, 0]
+    angle = np.arctan2(across, along) % math.pi
+    angle[angle > math.pi - PARALLEL] -= math.pi
+    w = np.zeros(len(x))
+    parallel = np.abs(angle) <= PARALLEL
+    if parallel.any():
+        a = used[parallel.argmax()]
+        w[a] = (x[a] @ c) / (x[a] @ x[a])
+        return w
+    pair = [used[angle.argmin()], used[angle.argmax()]]
+    if np.ptp(angle) <= PARALLEL:
+        raise ValueError("direction: must lie in the span of the features")
+    w[pair] = np.linalg.solve(x[pair].T, c)
+    return w
+
+
+@dataclass(frozen=True)
+class KnownPair:
+    r"""The two bandits of the lower bound, for n rounds.
+
+    Actions :math:`e_1, e_2, (1,-1), (-1,1)`, :math:`\Sigma=\operatorname{diag}(1, s^2)` with s = 1
+    or :math:`s = 1 + h`, :math:`h = 1/\sqrt{2n}`, and :math:`c = \frac\rho2(1, 1)`. A design has
+    the shares :math:`b_1, b_2` and :math:`\beta`, which sum to 1. What follows is for
+    :math:`\rho=1`; all of it is proportional to :math:`\rho^2`.
+
+    Parameters
+    ----------
+    rounds : int
+        n, at least 1.
+    """
+
+    rounds: int
+
+    @property
+    def h(self) -> float:
+        r"""By how much the two deviations of :math:`e_2` differ: :math:`1/\sqrt{2n}`."""
+        return 1 / math.sqrt(2 * self.rounds)
+
+    @property
+    def bound(self) -> float:
+        r"""The larger :math:`R'_n`, and :math:`\sup_\theta R_n`, is at least this times rho^2."""
+        return 1 / (CONSTANT * self.rounds**2)
+
+    def variances(self, second: bool) -> Floats:
+        """Return the variances of the four actions in the first or the second bandit."""
+        s = 1 + self.h * second
+        return np.array([1.0, s**2, 1 + s**2, 1 + s**2])
+
+    @property
+    def total_variation(self) -> float:
+        r"""Distance of the laws of n rewards of :math:`e_2`, exactly.
+
+        Their likelihood ratio rises with the sum of squares, and is one at
+        :math:`t = 2ns^2\log s/(s^2-1)`. So it is :math:`F(t) - F(t/s^2)` with F the distribution
+        function of chi-square with n degrees of freedom.
+        """
+        s = 1 + self.h
+        t = 2 * self.rounds * s**2 * math.log(s) / (s**2 - 1)
+        return float(chi2.cdf(t, self.rounds) - chi2.cdf(t / s**2, self.rounds))
+
+
+#: Features of the two bandits.
+PAIR_FEATURES = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0], [-1.0, 1.0]])
+
+
+def pair_policy(rho: float) -> Floats:
+    r"""Return the target policy, which gives :math:`e_1` and :math:`e_2` rho / 2 each."""
+    return np.array([rho, rho, 1 - rho, 1 - rho]) / 2
+
+
+def merged_share(first: Number, beta: Number, s: Number) -> Number:
+    r"""Return :math:`b'_1 = b_1 + \beta/(1+s^2)`."""
+    return first + beta / (1 + s * s)
+
+
+def coupling(beta: Number, s: Number) -> Number:
+    r"""Return :math:`q = \beta s/(1+s^2)`, at least :math:`\frac25\beta` for s in [1/2, 2]."""
+    return beta * s / (1 + s * s)
+
+
+def pair_excess(first: Number, beta: Number, s: Number) -> Number:
+    r"""Return :math:`nL_n(b) - S^2` for rho = 1, with the inverse of the 2 by 2 matrix in full.
+
+    .. math:: \frac14\Bigl(\frac{b'_2 + 2sq + s^2b'_1}{b'_1b'_2 - q^2} - (1+s)^2\Bigr)
+
+    The design must determine the value: at least two of the three shares are positive.
+    """
+    one, q = merged_share(first, beta, s), coupling(beta, s)
+    two = 1 - one
+    return ((two + 2 * s * q + s * s * one) / (one * two - q * q) - (1 + s) ** 2) / 4
+
+
+def least_pair_excess(first: Number, beta: Number, s: Number) -> Number:
+    r"""Return the bound :math:`4(b'_1-\frac1{1+s})^2 + \frac45\beta` on `pair_excess`."""
+    return 4 * (merged_share(first, beta, s) - 1 / (1 + s)) ** 2 + 4 * beta / 5
+
+
+def target_gap(h: Number) -> Number:
+    r"""Return :math:`\frac12-\frac1{2+h}`, by how much the two oracles' shares differ."""
+    return h / (2 * (2 + h))
+
+
+def share_gap(beta: Number, h: Number) -> Number:
+    r"""Return by how much :math:`b'_1` of a design differs in the two bandits."""
+    return beta * h * (2 + h) / (2 * (1 + (1 + h) ** 2))
+
+
+def divergence(ratio: float) -> float:
+    r"""Return KL of a Gaussian law from one of the same mean and `ratio` times its variance.
+
+    .. math:: \tfrac12\bigl(\log v + \tfrac1v - 1\bigr)
+    """
+    more = ratio - 1
+    return (math.log1p(more) - more / ratio) / 2
+
+
+def pull_divergences(h: float) -> tuple[float, float, float]:
+    r"""Return KL of one pull of :math:`e_1`, of :math:`e_2` and of :math:`(1,-1)`."""
+    return 0.0, divergence((1 + h) ** 2), divergence(1 + h + h * h / 2)
+
+
+def imbalance(counts: ArrayLike, shares: ArrayLike) -> Floats:
+    r"""Return :math:`\sum_a(T_a-np_a)^2/T_a`, which is :math:`n^2/S^2` times the excess of counts.
+
+    Parameters
+    ----------
+    counts : array, shape (..., r)
+        Positive.
+    shares : array, shape (r,)
+        The oracle's.
+    """
+    T, p = np.asarray(counts, dtype=float), np.asarray(shares, dtype=float)
+    n = T.sum(axis=-1, keepdims=True)
+    return np.asarray(((T - n * p) ** 2 / T).sum(axis=-1))
+
+
+def staged_constant(actions: int, last: float = 1.0) -> float:
+    r"""Return the limit of :math:`n^2R_n/S^2` with stages: :math:`(r-1)/(2f)`.
+
+    Parameters
+    ----------
+    actions : int
+        r, of the support.
+    last : float
+        f, the part of the budget at which the shares are decided for the last time.
+    """
+    return (actions - 1) / (2 * last)
+
+
+def short_pilot_limit(share: float, pilot: int, first: float = 0.5) -> float:
+    r"""Return the limit of :math:`nR_n/S^2` for two actions and a pilot of a fixed length.
+
+    The pilot says the share of the first action as :math:`\hat p`, with
+    :math:`\frac{\hat p}{1-\hat p} = \frac p{1-p}\sqrt F` and F of the law F with k - 1 and k - 1
+    degrees of freedom. In the limit the last stage knows p, but has to leave at least
+    :math:`f\hat p` to the first action and :math:`f(1-\hat p)` to the other. So the first ends up
+    with the share t nearest to p between :math:`f\hat p` and :math:`1 - f(1-\hat p)`, and the
+    price is the mean of :math:`(t-p)^2/(t(1-t))`.
+
+    Parameters
+    ----------
+    share : float
+        p, strictly between 0 and 1.
+    pilot : int
+        k, pulls of each action, at least 2.
+    first : float
+        f, the part of the budget that is spent on the pilot's word, strictly between 0 and 1.
+    """
+    law, odds = f(pilot - 1, pilot - 1), share / (1 - share)
+
+    def price(log_F: float) -> float:
+        found = odds * math.exp(log_F / 2)
+        low = first * found / (1 + found)
+        t = min(max(share, low), low + 1 - first)
+        F = math.exp(log_F)
+        return (t - share) ** 2 / (t * (1 - t)) * float(law.pdf(F)) * F
+
+    # Beyond these ends one action has spent too much; between them the price is 0.
+    ends = []
+    for told in (share / first, 1 - (1 - share) / first):
+        if 0 < told < 1:
+            ends.append(2 * math.log(told / (1 - told) / odds))
+    total = 0.0
+    if share < first:
+        total += quad(price, ends[0], ends[0] + 60, limit=200)[0]
+    if 1 - share < first:
+        total += quad(price, ends[-1] - 60, ends[-1], limit=200)[0]
+    return total

@@ -1,0 +1,186 @@
+"""Known supports: the plane by linear programs, the lower bound by other routes, short pilots."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.optimize import linprog
+from scipy.stats import norm
+
+from paper.theory.known_support import (
+    FEW,
+    PAIR_FEATURES,
+    SUM,
+    KnownPair,
+    coupling,
+    divergence,
+    imbalance,
+    least_pair_excess,
+    merged_share,
+    next_directions,
+    pair_excess,
+    pair_policy,
+    pull_divergences,
+    share_gap,
+    short_pilot_limit,
+    staged_constant,
+    target_gap,
+)
+from speedlib import pe_loss
+
+LARGEST = Fraction(7072, 10000)  # above h = 1/√2, the one of n = 1
+SHARES = st.tuples(*[st.integers(1, 10**6)] * 3).map(
+    lambda k: (Fraction(k[0], sum(k)), Fraction(k[2], sum(k)))
+)
+STEPS = st.integers(0, 10**6).map(lambda k: LARGEST * k / 10**6)
+
+
+def least_cost(x, deviations, c):
+    """Minimise the cost of a representation as a linear program in its positive parts."""
+    both = np.concatenate([x, -x]).T
+    return linprog(np.tile(deviations, 2), A_eq=both, b_eq=c, bounds=(0, None)).fun
+
+
+def random_plane(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((rng.integers(2, 9), 2)) * rng.uniform(0.1, 10)
+    root = rng.standard_normal((2, 2)) * np.array([1, 10.0 ** rng.uniform(-3, 0)])
+    return x, root @ root.T + 1e-9 * np.eye(2), rng.standard_normal(2)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_two_next_directions_cost_least_by_a_linear_program(seed):
+    x, Sigma, c = random_plane(seed)
+    w = next_directions(x, c)
+    deviations = np.sqrt(np.einsum("ai,ij,aj->a", x, Sigma, x))
+    assert w @ x == pytest.approx(c, rel=1e-9, abs=1e-12)
+    assert np.count_nonzero(w) <= 2
+    assert np.abs(w) @ deviations == pytest.approx(least_cost(x, deviations, c), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_other_pair_is_as_cheap_whatever_the_matrix(seed):
+    x, Sigma, c = random_plane(100 + seed)
+    w = next_directions(x, c)
+    deviations = np.sqrt(np.einsum("ai,ij,aj->a", x, Sigma, x))
+    for pair in combinations(range(len(x)), 2):
+        if set(pair) != set(np.flatnonzero(w)):
+            other = np.abs(np.linalg.solve(x[list(pair)].T, c)) @ deviations[list(pair)]
+            assert other > np.abs(w) @ deviations
+
+
+def test_a_parallel_action_is_enough_and_signs_do_not_matter():
+    assert next_directions([[1, 1], [0, 1], [-2, -2]], [3, 3]) == pytest.approx([3, 0, 0])
+    assert next_directions([[0, 1], [-2, -2]], [3, 3]) == pytest.approx([0, -1.5])
+    assert next_directions([[-1, 0], [0, -1], [1, -1]], [2, 1]) == pytest.approx([-2, -1, 0])
+    assert next_directions([[0, 0], [1, 0], [0, 1]], [2, 1]) == pytest.approx([0, 2, 1])
+
+
+@pytest.mark.parametrize(
+    ("features", "named"),
+    [(np.eye(3), "features"), ([[1, 0], [-2, 0]], "direction")],
+)
+def test_what_has_no_pair_is_named(features, named):
+    with pytest.raises(ValueError, match=named):
+        next_directions(features, np.arange(1, len(features[0]) + 1))
+
+
+@given(SHARES, STEPS)
+def test_the_excess_is_that_of_the_library_and_above_the_bound(shares, h):
+    first, beta = shares
+    s = 1 + h
+    exact = pair_excess(first, beta, s)
+    assert isinstance(exact, Fraction)
+    assert exact >= least_pair_excess(first, beta, s) >= 0
+    b = np.array([first, 1 - first - beta, beta / 4, beta * 3 / 4], dtype=float)
+    v = np.array([1, s**2, 1 + s**2, 1 + s**2], dtype=float)
+    loss = pe_loss(b, PAIR_FEATURES, v, policy=pair_policy(0.5))
+    assert 4 * loss - float(1 + s) ** 2 / 4 == pytest.approx(float(exact), rel=1e-6, abs=1e-9)
+
+
+@given(SHARES, STEPS.filter(bool))
+def test_each_step_of_the_lower_bound_in_fractions(shares, h):
+    first, beta = shares
+    s = 1 + h
+    assert coupling(beta, s) >= Fraction(2, 5) * beta
+    assert target_gap(h) >= h / 6
+    moved = merged_share(first, beta, Fraction(1)) - merged_share(first, beta, s)
+    assert moved == share_gap(beta, h)
+    assert 0 <= moved <= beta * h / 2
+    both = least_pair_excess(first, beta, Fraction(1)) + least_pair_excess(first, beta, s)
+    # At n = 1, h² is 1/2; the last step of h above it belongs to no n.
+    assert both >= min(h * h, Fraction(1, 2)) / SUM
+
+
+def test_the_two_cases_of_the_sum():
+    assert 2 * (Fraction(1, 6) - FEW / 2) ** 2 >= Fraction(1, SUM)
+    assert Fraction(8, 5) * FEW >= Fraction(1, 2) / SUM
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.3, 2.9])
+def test_the_divergence_by_integration(ratio):
+    q = norm(scale=math.sqrt(ratio))
+
+    def term(r):
+        return norm.pdf(r) * (norm.logpdf(r) - q.logpdf(r))
+
+    assert divergence(ratio) == pytest.approx(quad(term, -30, 30)[0], abs=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 1000, 10**6])
+def test_pulls_inform_by_at_most_the_square_of_h(n):
+    pair = KnownPair(n)
+    none, second, mixed = pull_divergences(pair.h)
+    assert none == 0
+    assert 0 < mixed <= second <= pair.h**2
+    ratio = pair.variances(True) / pair.variances(False)
+    assert [divergence(v) for v in ratio[:3]] == pytest.approx([none, second, mixed], abs=1e-15)
+
+
+def test_the_total_variation_by_integration_and_in_the_limit():
+    s = 1 + KnownPair(1).h
+    wide = norm(scale=s)
+    apart = quad(lambda r: abs(norm.pdf(r) - wide.pdf(r)), -20, 20, points=[-1.3, 1.3])[0] / 2
+    assert KnownPair(1).total_variation == pytest.approx(apart, abs=1e-6)
+    limit = 2 * norm.cdf(0.5) - 1  # two normal laws one standard deviation apart
+    assert KnownPair(10**7).total_variation == pytest.approx(limit, abs=1e-3)
+    assert all(KnownPair(n).total_variation <= 0.5 for n in (1, 2, 3, 10, 10**5))
+
+
+def test_the_imbalance_is_the_excess_of_the_variance():
+    w, sigma, T = np.array([0.2, -0.5, 1.0]), np.array([3.0, 1.0, 0.2]), np.array([40, 35, 12])
+    S, n = np.abs(w) @ sigma, T.sum()
+    excess = n**2 * (w**2 * sigma**2 / T).sum() / S**2 - n
+    assert imbalance(T, np.abs(w) * sigma / S) == pytest.approx(excess)
+    assert imbalance([[3, 1], [6, 2]], [0.75, 0.25]) == pytest.approx([0, 0])
+
+
+def test_the_constants():
+    assert staged_constant(2, 0.5) == 1
+    assert staged_constant(8) == 3.5
+    assert KnownPair(10).bound * 1000 == pytest.approx(1 / 16)
+
+
+@pytest.mark.parametrize(("share", "pilot", "first"), [(0.3, 5, 0.5), (0.05, 3, 0.5), (0.6, 4, 0.9)])
+def test_the_price_of_a_short_pilot_by_drawing(share, pilot, first):
+    rng = np.random.default_rng(5)
+    deviations = np.sqrt(rng.chisquare(pilot - 1, (400_000, 2)))
+    told = deviations * [share, 1 - share]
+    spent = first * told / told.sum(axis=1, keepdims=True)
+    # The last stage fills up whichever lacks most of what it should have.
+    t = np.clip(share, spent[:, 0], 1 - spent[:, 1])
+    prices = (t - share) ** 2 / t + (t - share) ** 2 / (1 - t)
+    error = prices.std() / math.sqrt(len(prices))
+    assert abs(prices.mean() - short_pilot_limit(share, pilot, first)) < 4 * error
+
+
+def test_a_short_pilot_costs_nothing_where_nobody_can_overspend():
+    assert short_pilot_limit(0.5, 3, 0.5) == 0
+    assert short_pilot_limit(0.3, 3, 0.2) == 0
