@@ -199,6 +199,30 @@ def imbalance(counts: ArrayLike, shares: ArrayLike) -> Floats:
     return np.asarray(((T - n * p) ** 2 / T).sum(axis=-1))
 
 
+def bayes_loss(
+    counts: ArrayLike, features: ArrayLike, variances: ArrayLike, direction: ArrayLike, tau: float
+) -> float:
+    r"""Return n times the mean squared error of the best estimate under a prior, for fixed counts.
+
+    With :math:`\theta\sim N(0,\tau^2I)` it is
+    :math:`n\,c^\top\bigl(\sum_aT_ax_ax_a^\top/\sigma_a^2+I/\tau^2\bigr)^{-1}c`, which rises to
+    :math:`nL_n(T/n)` as :math:`\tau\to\infty`.
+
+    Parameters
+    ----------
+    counts : array, shape (A,)
+    features : array, shape (A, d)
+    variances : array, shape (A,)
+    direction : array, shape (d,)
+    tau : float
+        Deviation of the prior, positive.
+    """
+    x, c = np.asarray(features, dtype=float), np.asarray(direction, dtype=float)
+    T = np.asarray(counts, dtype=float)
+    precision = x.T @ (x * (T / np.asarray(variances))[:, None]) + np.eye(len(c)) / tau**2
+    return float(T.sum() * (c @ np.linalg.solve(precision, c)))
+
+
 def staged_constant(actions: int, last: float = 1.0) -> float:
     r"""Return the limit of :math:`n^2R_n/S^2` with stages: :math:`(r-1)/(2f)`.
 

@@ -19,6 +19,7 @@ from paper.theory.known_support import (
     PAIR_FEATURES,
     SUM,
     KnownPair,
+    bayes_loss,
     coupling,
     divergence,
     imbalance,
@@ -160,6 +161,20 @@ def test_the_imbalance_is_the_excess_of_the_variance():
     excess = n**2 * (w**2 * sigma**2 / T).sum() / S**2 - n
     assert imbalance(T, np.abs(w) * sigma / S) == pytest.approx(excess)
     assert imbalance([[3, 1], [6, 2]], [0.75, 0.25]) == pytest.approx([0, 0])
+
+
+def test_the_bayes_risk_by_conditioning_and_in_the_limit():
+    x, v, c = PAIR_FEATURES, np.array([1.0, 2.0, 3.0, 3.0]), np.array([0.3, 0.7])
+    T, tau = np.array([4, 3, 2, 0]), 0.8
+    rows, noise = np.repeat(x, T, axis=0), np.diag(np.repeat(v, T))
+    # The conditional variance of c'theta from the joint normal law of it and all rewards.
+    gain = tau**2 * c @ rows.T
+    told = gain @ np.linalg.solve(tau**2 * rows @ rows.T + noise, gain)
+    assert bayes_loss(T, x, v, c, tau) == pytest.approx(9 * (tau**2 * c @ c - told))
+    whole = 9 * pe_loss(T / 9, x, v, direction=c) / 9
+    rising = [bayes_loss(T, x, v, c, tau) for tau in (1, 10, 100, 1e4)]
+    assert rising == sorted(rising)
+    assert rising[-1] == pytest.approx(whole, rel=1e-6)
 
 
 def test_the_constants():
