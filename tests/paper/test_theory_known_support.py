@@ -183,7 +183,9 @@ def test_the_constants():
     assert KnownPair(10).bound * 1000 == pytest.approx(1 / 16)
 
 
-@pytest.mark.parametrize(("share", "pilot", "first"), [(0.3, 5, 0.5), (0.05, 3, 0.5), (0.6, 4, 0.9)])
+@pytest.mark.parametrize(
+    ("share", "pilot", "first"), [(0.3, 5, 0.5), (0.05, 3, 0.5), (0.6, 4, 0.9)]
+)
 def test_the_price_of_a_short_pilot_by_drawing(share, pilot, first):
     rng = np.random.default_rng(5)
     deviations = np.sqrt(rng.chisquare(pilot - 1, (400_000, 2)))
