@@ -9,6 +9,7 @@ reach. Functions of shares take floats or fractions, and answer in kind.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -234,6 +235,28 @@ def staged_constant(actions: int, last: float = 1.0) -> float:
         f, the part of the budget at which the shares are decided for the last time.
     """
     return (actions - 1) / (2 * last)
+
+
+def local_bound(shares: Sequence[Number], prior: Number) -> Number:
+    r"""Return what nobody avoids near a bandit: n times the mean of :math:`\sum(b_a-p_a)^2/p_a`.
+
+    .. math:: \sum_a\frac1{p_a}\sum_b\frac{(\partial p_a/\partial\lambda_b)^2}{2p_b+\iota}
+              = \sum_ap_a\sum_b\frac{(1_{a=b}-p_b)^2}{2p_b+\iota},
+
+    which is :math:`(r-1)/2` at :math:`\iota = 0`.
+
+    Parameters
+    ----------
+    shares : sequence of r positive numbers of sum 1
+        p.
+    prior : number
+        :math:`\iota`, the information of the prior on :math:`\lambda=\log\sigma` over n, at least 0.
+    """
+    total = 0 * prior
+    for a, p in enumerate(shares):
+        for b, q in enumerate(shares):
+            total += p * ((a == b) - q) ** 2 / (2 * q + prior)
+    return total
 
 
 def short_pilot_limit(share: float, pilot: int, first: float = 0.5) -> float:

@@ -24,6 +24,7 @@ from paper.theory.known_support import (
     divergence,
     imbalance,
     least_pair_excess,
+    local_bound,
     merged_share,
     next_directions,
     pair_excess,
@@ -201,3 +202,23 @@ def test_the_price_of_a_short_pilot_by_drawing(share, pilot, first):
 def test_a_short_pilot_costs_nothing_where_nobody_can_overspend():
     assert short_pilot_limit(0.5, 3, 0.5) == 0
     assert short_pilot_limit(0.3, 3, 0.2) == 0
+
+
+@given(st.lists(st.integers(1, 10**4), min_size=1, max_size=6), st.fractions(0, 3))
+def test_the_local_bound_is_half_of_all_but_one_at_most(parts, prior):
+    p = [Fraction(k, sum(parts)) for k in parts]
+    assert local_bound(p, Fraction(0)) == Fraction(len(p) - 1, 2)
+    assert local_bound(p, prior) <= Fraction(len(p) - 1, 2)
+
+
+def test_the_local_bound_by_numerical_derivatives():
+    w, logs, step, prior = np.array([0.2, -0.5, 1.0]), np.array([0.3, 0.0, -1.0]), 1e-6, 0.7
+
+    def shares(at):
+        return np.abs(w) * np.exp(at) / (np.abs(w) @ np.exp(at))
+
+    eye, p = np.eye(3), shares(logs)
+    J = [(shares(logs + step * e) - shares(logs - step * e)) / (2 * step) for e in eye]
+    J, information = np.array(J).T, np.diag(2 * p + prior)
+    whole = np.trace(np.diag(1 / p) @ J @ np.linalg.inv(information) @ J.T)
+    assert local_bound(p.tolist(), prior) == pytest.approx(whole, rel=1e-6)
