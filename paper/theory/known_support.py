@@ -250,7 +250,7 @@ def local_bound(shares: Sequence[Number], prior: Number) -> Number:
     shares : sequence of r positive numbers of sum 1
         p.
     prior : number
-        :math:`\iota`, the information of the prior on :math:`\lambda=\log\sigma` over n, at least 0.
+        :math:`\iota`, what the prior tells of :math:`\lambda=\log\sigma`, over n; at least 0.
     """
     total = 0 * prior
     for a, p in enumerate(shares):
