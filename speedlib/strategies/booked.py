@@ -79,7 +79,7 @@ class BookedOptimism(ByScatters):
     """
 
     first_pulls: float = 4.0
-    width: float = 1.0
+    width: float = 0.5
     regrowth: float = 0.5
 
     default_name: ClassVar[str] = "Booked optimism"
