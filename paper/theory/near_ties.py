@@ -23,13 +23,15 @@ POINTS.setflags(write=False)
 POLICY.setflags(write=False)
 
 
-def near_tie(gap: float) -> LinearBandit:
+def near_tie(gap: float, noise: str = "gaussian") -> LinearBandit:
     r"""Return the bandit with :math:`\Sigma_* = \operatorname{diag}(1, 1+g, 1)`.
 
     Parameters
     ----------
     gap : float
         g, above -1.
+    noise : str
+        The law of the noise, as `LinearBandit` takes it.
 
     Examples
     --------
@@ -38,4 +40,5 @@ def near_tie(gap: float) -> LinearBandit:
     """
     if not (math.isfinite(gap) and gap > -1):
         raise ValueError(f"gap: must be a finite number above -1; got {gap}")
-    return LinearBandit(POINTS, [1.0, 0.0, 0.0], Sigma=np.diag([1.0, 1.0 + gap, 1.0]))
+    Sigma = np.diag([1.0, 1.0 + gap, 1.0])
+    return LinearBandit(POINTS, [1.0, 0.0, 0.0], Sigma=Sigma, noise=noise)

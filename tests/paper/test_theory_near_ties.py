@@ -40,3 +40,7 @@ def test_a_gap_makes_the_first_couple_the_cheaper_one(gap):
 def test_a_matrix_that_is_not_positive_definite_is_refused(gap):
     with pytest.raises(ValueError, match="gap: must be"):
         near_tie(gap)
+
+
+def test_the_law_of_the_noise_is_passed_on():
+    assert near_tie(0.5, "laplace").noise == "laplace"

@@ -1,0 +1,138 @@
+"""Greedy bookings in fractions and against an adversary; the reference run against programs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from paper.theory.booking import last_one_standing, lead_bound, leads, play, vertices
+from paper.theory.hard_family import HardFamily
+from speedlib import BookedOptimism, LinearBandit, mse_curve
+
+
+def exact_heights(rows: list[list[Fraction]]) -> list[list[Fraction]]:
+    """Return bookings minus pulls after each pull, in fractions."""
+    height, found = [Fraction(0)] * len(rows[0]), []
+    for row in rows:
+        height = [h + q for h, q in zip(height, row, strict=True)]
+        height[height.index(max(height))] -= 1
+        found.append(list(height))
+    return found
+
+
+@st.composite
+def bookings(draw):
+    """Return rows of shares in fractions."""
+    n_actions = draw(st.integers(2, 5))
+    parts = st.lists(st.integers(0, 6), min_size=n_actions, max_size=n_actions)
+    rows = draw(st.lists(parts.filter(any), min_size=1, max_size=12))
+    return [[Fraction(part, sum(row)) for part in row] for row in rows]
+
+
+@settings(max_examples=200, deadline=None)
+@given(bookings())
+def test_the_mean_of_the_largest_leads_is_bounded(rows):
+    n_actions = len(rows[0])
+    for heights in exact_heights(rows):
+        assert sum(heights) == 0
+        for k in range(1, n_actions + 1):
+            bound = sum(Fraction(1, j) for j in range(k + 1, n_actions + 1))
+            assert sum(sorted(heights)[-k:]) <= k * bound
+            assert lead_bound(n_actions, k) == pytest.approx(float(bound))
+
+
+@pytest.mark.parametrize("n_actions", [2, 3, 5, 9])
+def test_an_adversary_attains_the_bound(n_actions):
+    rows = [
+        [Fraction(a >= t, n_actions - t) for a in range(n_actions)] for t in range(n_actions - 1)
+    ]
+    bound = sum(Fraction(1, j) for j in range(2, n_actions + 1))
+    assert max(exact_heights(rows)[-1]) == bound
+    assert last_one_standing(n_actions) == pytest.approx(np.array(rows, float))
+    # Ties aside, floats follow the fractions.
+    assert leads(last_one_standing(n_actions))[-1].max() == pytest.approx(float(bound))
+
+
+def test_leads_follow_the_fractions():
+    rng = np.random.default_rng(4)
+    whole = rng.integers(1, 99, (40, 4))
+    rows = [[Fraction(int(v), int(row.sum())) for v in row] for row in whole]
+    assert leads(np.array(rows, float)) == pytest.approx(np.array(exact_heights(rows), float))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cheapest_vertex_solves_the_linear_program(seed):
+    rng = np.random.default_rng(seed)
+    features, direction = rng.standard_normal((7, 3)), rng.standard_normal(3)
+    cost = rng.uniform(0.1, 2, 7)
+    corners = vertices(features, direction)
+    assert corners @ features == pytest.approx(np.tile(direction, (len(corners), 1)))
+    assert np.all((corners != 0).sum(axis=1) <= 3)
+    both = np.hstack([features.T, -features.T])
+    best = linprog(np.tile(cost, 2), A_eq=both, b_eq=direction, method="highs").fun
+    assert (np.abs(corners) @ cost).min() == pytest.approx(best)
+
+
+def test_vertices_of_the_hard_family_are_found_once():
+    family = HardFamily(3)
+    corners = vertices(family.features, family.direction)
+    # Each couple by itself is one: half of rho on each of its two actions.
+    halves = np.zeros(8)
+    halves[:2] = family.rho / 2
+    assert np.isclose(corners, halves).all(axis=1).sum() == 1
+
+
+@pytest.mark.parametrize("u", [0.0, 0.02, 0.25])
+def test_a_run_obeys_what_the_proof_says_of_it(u):
+    family, n, first = HardFamily(3), 2500, 60
+    corners = vertices(family.features, family.direction)
+    for seed in range(4):
+        run = play(corners, family.variances(0, u), n, first, np.random.default_rng(seed))
+        assert run.pulls.sum() == n
+        assert run.bookings.sum() == pytest.approx(n - 8 * first)
+        assert run.coefficients @ family.features == pytest.approx(family.direction)
+        # Nobody beats the oracle, and Cauchy-Schwarz bounds what a run costs.
+        assert family.optimal_value(u) / n <= run.variance <= run.shares_bound
+        assert run.largest_lead <= lead_bound(8)
+        assert np.all(run.pulls - first >= run.bookings - lead_bound(8))
+        assert run.product <= 1 + 1e-12
+
+
+def test_with_one_vertex_pulls_follow_the_deviations():
+    # c = (1, 1) in the plane of two one-hot actions: shares 1/4 and 3/4, S = 4.
+    run = play(np.ones((1, 2)), np.array([1.0, 9.0]), 8000, 100, np.random.default_rng(1))
+    assert run.pulls / 8000 == pytest.approx([0.25, 0.75], abs=0.03)
+    assert run.variance * 8000 == pytest.approx(16, rel=0.01)
+
+
+def test_a_first_stage_that_takes_all_is_refused():
+    with pytest.raises(ValueError, match="the first stage takes 20 rounds"):
+        play(np.ones((1, 2)), np.ones(2), 20, 10, np.random.default_rng(1))
+
+
+@pytest.mark.slow
+def test_the_library_plays_the_reference():
+    family, n, size, u = HardFamily(3), 1000, 60, 0.05
+    strategy = BookedOptimism(first_pulls=8.5, width=3.0, regrowth=0.0)
+    assert strategy.first_count(n) == 60
+    bandit = family.bandit(0, u)
+    curve = mse_curve(bandit, family.policy, [strategy], [n], size, seed=1)
+    corners, own = vertices(family.features, family.direction), []
+    for seed in range(size // 3):
+        rng = np.random.default_rng(seed)
+        own.append(play(corners, bandit.variances, n, 60, rng).variance)
+    error = np.hypot(curve.standard_error[0, 0], np.std(own) / np.sqrt(len(own) - 1))
+    assert error < 0.01 * np.mean(own)
+    assert curve.mse[0, 0] == pytest.approx(np.mean(own), abs=4 * error)
+
+
+def test_the_library_pulls_in_proportion_to_the_deviations():
+    # Shares 1/4 and 3/4; even ones would cost 5/4 of the oracle's loss.
+    bandit = LinearBandit(np.eye(2), [0.0, 0.0], variances=[1.0, 9.0])
+    curve = mse_curve(bandit, [0.5, 0.5], [BookedOptimism()], [20_000], 50, seed=2)
+    assert 1 < curve.mse[0, 0] * 20_000 / 4 < 1.01
