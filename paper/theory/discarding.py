@@ -1,8 +1,9 @@
 r"""What it costs to discard the rewards of exploration: bounds below and above.
 
 A strategy explores for :math:`\Gamma` rounds, chooses its other pulls and the coefficients of their
-means by what it saw, and drops the rest. The bounds below are for the worst bandit of the hard
-family (`paper.theory.hard_family`), those above for all bandits with A actions and Gaussian noise.
+means by what it saw in them, and drops their rewards. The bounds below are for the worst bandit of
+the hard family (`paper.theory.hard_family`), those above for all bandits with A actions and
+Gaussian noise.
 Place: ours; page "The price of discarding".
 """
 
@@ -23,8 +24,8 @@ Counts = NDArray[np.int64]
 
 #: Points of the integrals over one mean square, and how many standard deviations they reach.
 POINTS, REACH = 801, 9.0
-#: Shares below this are what is left of nought.
-LEAST_SHARE = 1e-9
+#: Shares below this are what is left of nought; how far a vertex may miss c then, relative to c.
+LEAST_SHARE, MISSED = 1e-9, 1e-8
 #: How often the strategy that stops by what it sees looks.
 STAGES = 32
 
@@ -203,12 +204,19 @@ def cheapest_vertices(
     direction : array, shape (d,)
     estimated : array, shape (R, A)
         Variances, positive.
+
+    Raises
+    ------
+    ValueError
+        If an action is needed whose share is below `LEAST_SHARE`.
     """
     used = pe_designs(features, estimated, direction).weights > LEAST_SHARE
     patterns, which = np.unique(used, axis=0, return_inverse=True)
     solved = np.zeros(patterns.shape)
     for w, support in zip(solved, patterns, strict=True):
         w[support] = np.linalg.lstsq(features[support].T, direction, rcond=None)[0]
+    if np.abs(solved @ features - direction).max() > MISSED * np.abs(direction).max():
+        raise ValueError(f"estimated: needs a share below {LEAST_SHARE:g}, which counts as none")
     vertices = solved[which.ravel()]
     costs = np.abs(vertices) * np.sqrt(estimated)
     return vertices, np.asarray(costs / costs.sum(axis=1, keepdims=True))

@@ -112,6 +112,17 @@ def unrounded_bound(family: HardFamily, rounds: float) -> float:
     return float(family.least_excess(1 - missed, u) / rounds)
 
 
+def bounded_parameter_bound(family: HardFamily, rounds: float) -> float:
+    r"""Return the bound for all estimators where the parameter is at most 1 long; may be negative.
+
+    .. math:: \frac{\rho^2}n\Bigl[\tfrac6{25}\sqrt{M/n} - 9n^{-3/4}
+              - 4d\,n^{3/4}P(\chi^2_{d+2}>n^{1/4})\Bigr]
+    """
+    outside = 4 * family.d * rounds**0.75 * chi2.sf(rounds**0.25, family.d + 2)
+    lost = family.rho**2 * (9 * rounds**-0.75 + outside) / rounds
+    return regret_bound(family, rounds) - float(lost)
+
+
 def couple_shares(family: HardFamily, weights: ArrayLike) -> Floats:
     """Return the shares of the couples, shape (..., M), for designs of shape (..., A)."""
     paired = np.asarray(weights, dtype=np.float64)[..., : 2 * family.couples]

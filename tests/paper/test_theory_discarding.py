@@ -50,6 +50,8 @@ def test_the_bounds_at_single_places():
     assert discarding.any_length_bound(1000, 8) == pytest.approx(0.64e-4)
     a_log = 3 * np.log(6)
     assert discarding.upper_bound(1000, 3 * np.log(6), 3) == pytest.approx(2.2e-6 * a_log + 0.02)
+    assert discarding.ratio_bound(900 * np.log(6), 3) == pytest.approx(1.3)
+    assert discarding.balanced_length(8, 3) == pytest.approx(40 ** (2 / 3) * a_log ** (1 / 3))
     assert discarding.best_upper_bound(8.0, 3) == pytest.approx(19 / 16 * a_log ** (1 / 3))
 
 
@@ -162,6 +164,14 @@ def test_the_cheapest_vertex_against_linear_programs(d):
         assert np.allclose(p * (np.abs(w) @ row), np.abs(w) * row)
 
 
+def test_a_small_share_is_kept_and_one_too_small_refused():
+    x, c = np.eye(2), np.ones(2)
+    vertices, shares = discarding.cheapest_vertices(x, c, np.array([[1, 1e-12]]))
+    assert vertices.tolist() == [[1, 1]] and shares[0] == pytest.approx([1 / (1 + 1e-6), 1e-6])
+    with pytest.raises(ValueError, match="estimated: needs a share below 1e-09"):
+        discarding.cheapest_vertices(x, c, np.array([[1, 1], [1, 1e-20]]))
+
+
 def test_losses_are_those_of_the_design():
     rng = np.random.default_rng(1)
     x, c = FAMILY.features, FAMILY.direction
@@ -241,7 +251,7 @@ def test_who_explores_nothing():
     assert found == pytest.approx(error - FAMILY.optimal_value(u) / 1000)
 
 
-def test_the_regret_of_picking_a_couple_lies_between_the_bounds():
+def test_the_regret_of_picking_a_couple_lies_above_the_bound():
     for d, n in ((3, 10**6), (5, 10**8)):
         family = HardFamily(d)
         for power in (0.5, 2 / 3, 0.8):
@@ -251,7 +261,21 @@ def test_the_regret_of_picking_a_couple_lies_between_the_bounds():
             u = float(discarding.hidden(length, family.couples))
             regret = discarding.couple_regret(family, u, n, length) / family.rho**2
             assert regret >= discarding.fixed_length_bound(n, length, family.couples)
-            assert regret <= 3 * discarding.upper_bound(n, length, family.n_actions)
+
+
+@pytest.mark.parametrize("u", (0.02, 0.1, 0.25))
+@pytest.mark.parametrize("d", (3, 5))
+def test_the_strategy_of_the_theorem_keeps_to_it_at_the_least_length(d, u):
+    family = HardFamily(d)
+    length = float(discarding.least_length(family.n_actions))
+    n = 2 * int(np.ceil(length))
+    each, left = discarding.explored_alike(n, length, family.n_actions)
+    errors = discarding.discard_errors(family, u, n, length, 4000, np.random.default_rng(6))
+    error = errors.mean() / family.optimal_value(u)
+    bound = discarding.upper_bound(n, length, family.n_actions)
+    assert 1 / left - 1 / n < error - 1 / n < bound
+    # The step before the moments: mean ratio of the extremes, with d actions at most.
+    assert error <= discarding.expected_ratio(each - 1, family.n_actions) / (left - d)
 
 
 def test_too_short_an_exploration_is_refused():

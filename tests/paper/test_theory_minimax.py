@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import linprog, minimize_scalar
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 from paper.theory import minimax
 from paper.theory.hard_family import HardFamily, gap
@@ -161,6 +161,18 @@ def test_no_design_has_less_excess_than_the_lemma_says(d, ridge):
     assert least < 2.5
 
 
+def test_the_price_of_a_prior_is_nine_epsilon_and_hardly_less():
+    family = HardFamily(6)
+    weights = np.zeros(family.n_actions)
+    weights[4 : 2 * family.couples] = 1 / (2 * family.couples - 4)  # not couple 0, nor its twin
+    # By hand: the posterior variance is 3/(1 + 3ε), S² is 3/(1 + u), both over ρ².
+    u, ridge = 0.01, 0.005
+    left = 3 / (1 + 3 * ridge) - 3 / (1 + u) + 9 * ridge
+    ratio = minimax.excess_ratio(family, weights, u, ridge)
+    assert ratio == pytest.approx(left / (3 * u / (1 + u) ** 2), rel=1e-9)
+    assert 1 <= ratio < 1.1
+
+
 def test_a_blind_strategy_has_the_excess_of_its_design():
     for d in (3, 5):
         family = HardFamily(d, 0.7)
@@ -204,6 +216,23 @@ def test_the_bound_is_tight_where_there_are_fewest_rounds_and_couples():
     assert minimax.unrounded_bound(family, 8) == pytest.approx(minimax.regret_bound(family, 8))
     with pytest.raises(ValueError, match="rounds: must be at least 4M = 8; got 7"):
         minimax.regret_bound(family, 7)
+
+
+@pytest.mark.parametrize(("d", "millions"), [(3, 12), (5, 16), (10, 35)])
+def test_with_a_bounded_parameter_something_is_left_from_millions_on(d, millions):
+    family, n = HardFamily(d), millions * 1e6
+    assert minimax.bounded_parameter_bound(family, 0.97 * n) < 0
+    later = n * np.geomspace(1, 1e6, 50)
+    left = [minimax.bounded_parameter_bound(family, k) for k in later]
+    assert min(left) > 0
+    bound = minimax.regret_bound(family, 10 * n)
+    assert 0.7 < minimax.bounded_parameter_bound(family, 10 * n) / bound < 1
+    # What lies outside of the ball, by the integral over its radius.
+    s = n**0.25
+    outside = quad(lambda x: x * chi2.pdf(x, d), s, np.inf)[0]
+    lost = 9 * n**-0.75 + 4 * n * outside / s
+    expected = minimax.regret_bound(family, n) - family.rho**2 * lost / n
+    assert minimax.bounded_parameter_bound(family, n) == pytest.approx(expected, rel=1e-3)
 
 
 def test_no_part_to_look_at_brings_the_regret_below_the_bound():
