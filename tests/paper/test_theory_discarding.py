@@ -269,7 +269,8 @@ def test_the_strategy_of_the_theorem_keeps_to_it_at_the_least_length(d, u):
     family = HardFamily(d)
     length = float(discarding.least_length(family.n_actions))
     n = 2 * int(np.ceil(length))
-    each, left = discarding.explored_alike(n, length, family.n_actions)
+    each = int(length / family.n_actions)
+    left = n - each * family.n_actions
     errors = discarding.discard_errors(family, u, n, length, 4000, np.random.default_rng(6))
     error = errors.mean() / family.optimal_value(u)
     bound = discarding.upper_bound(n, length, family.n_actions)
