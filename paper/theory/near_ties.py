@@ -41,4 +41,4 @@ def near_tie(gap: float, noise: str = "gaussian") -> LinearBandit:
     if not (math.isfinite(gap) and gap > -1):
         raise ValueError(f"gap: must be a finite number above -1; got {gap}")
     Sigma = np.diag([1.0, 1.0 + gap, 1.0])
-    return LinearBandit(POINTS, [1.0, 0.0, 0.0], Sigma=Sigma, noise=noise)
+    return LinearBandit(POINTS, np.array([1.0, 0.0, 0.0]), Sigma=Sigma, noise=noise)
