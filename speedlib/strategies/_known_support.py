@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from speedlib._rows import unit_rows
 from speedlib._tolerances import ACTIONS_RANK_TOLERANCE, COORDINATE_TOLERANCE
 from speedlib.checks import Floats, Indices
-from speedlib.estimators import is_estimable
+from speedlib.estimators import column_scale, is_estimable
 from speedlib.solvers._circuits import occurring
 from speedlib.solvers._frame import frame_of
 from speedlib.strategies._vertices import coefficients_on
@@ -18,53 +19,74 @@ __all__ = ["known_support", "support_of"]
 def known_support(features: Floats, direction: Floats, name: str) -> Floats:
     r"""Return the coefficients w of the optimal vertex, shape (A,), where all agree on its support.
 
-    Linearly independent actions have one vertex. In a plane the points :math:`\pm x/\sigma(x)` lie
-    on an ellipse, whatever :math:`\Sigma \succ 0` is, so that all are corners of their convex hull,
-    parallel ones at one place. The ray through c leaves the hull on the side between the two
-    corners next to it, and by Elfving's theorem these are the support.
+    Write :math:`\sigma(z) = \sqrt{z^\top\Sigma z}` with :math:`\Sigma \succ 0`. It is a norm.
+
+    *An action parallel to c* is enough alone: by the triangle inequality
+    :math:`\sum_a |w_a|\,\sigma(x(a)) \ge \sigma(\sum_a w_a\,x(a)) = \sigma(c)`, which it attains.
+    By the same, parallel actions are equally good, and one of each direction will do.
+
+    *Linearly independent directions* have one vertex.
+
+    *In a plane* the points :math:`\pm x/\sigma(x)` lie on an ellipse, so that all are corners of
+    their convex hull, parallel ones at one place. The ray through c leaves the hull on the side
+    between the two corners next to it, and by Elfving's theorem these are the support.
 
     Raises
     ------
     ValueError
-        If the actions that matter are dependent and span more than a plane.
+        If none of these is the case for the actions that matter.
     """
-    w = np.zeros(len(features))
     actions = np.flatnonzero(occurring(features, direction))
     if actions.size == 0:
-        return w
-    rows = features[actions]
-    frame = frame_of(rows, direction)
-    rank = frame.basis.size
-    chosen = np.arange(actions.size)
-    if rank == 2:
-        chosen = _next_to(frame.points(rows, chosen), frame.target)
-    elif rank < actions.size:
+        return np.zeros(len(features))
+    frame = frame_of(features[actions], direction)
+    points = unit_rows(frame.points(features[actions], np.arange(actions.size)))
+    target = frame.target / np.linalg.norm(frame.target)
+    chosen = _parallel(points, target)
+    if chosen.size == 0 and frame.basis.size == 2:
+        chosen = _next_to(points, target)
+    elif chosen.size == 0:
+        chosen = _directions(points, frame.basis)
+    if chosen.size == 0:
         raise ValueError(
-            f"support: {name} must be told which actions are optimal where it depends on the "
-            f"variances, as with these {actions.size} actions that span {rank} dimensions: pass "
-            "support=(...), linearly independent actions that span the direction of the policy, or "
-            "take BookedOptimism"
+            f"support: {name} must be told which actions are optimal where it may depend on the "
+            f"variances, as with these {actions.size} actions that span {frame.basis.size} "
+            "dimensions: pass support=(...), linearly independent actions that span the direction "
+            "of the policy, or take BookedOptimism"
         )
-    w[actions[chosen]] = coefficients_on(rows[chosen], direction)
-    return w
+    return _coefficients(actions[chosen], features, direction)
+
+
+def _parallel(points: Floats, target: Floats) -> Indices:
+    """Return the first of the unit points (A, r) that is parallel to a unit target; or none."""
+    across = np.linalg.norm(points - np.outer(points @ target, target), axis=1)
+    return np.flatnonzero(across <= COORDINATE_TOLERANCE)[:1]
 
 
 def _next_to(points: Floats, target: Floats) -> Indices:
     """Return the points (A, 2) whose lines are next to the target on either side.
 
-    One that is parallel to it stands alone.
+    None may be parallel to it. Lines count as one where the angle between them is no matter beside
+    the angle of them all: so the two that are found differ.
     """
-    points = points / np.linalg.norm(points, axis=1, keepdims=True)
-    target = target / np.linalg.norm(target)
     side = target[0] * points[:, 1] - target[1] * points[:, 0]
-    parallel = np.abs(side) <= COORDINATE_TOLERANCE
-    if parallel.any():
-        return np.array([parallel.argmax()])
     # The ray of each line to the left of the target; it rises with the angle between them.
     angle = np.arctan2(np.abs(side), np.copysign(1.0, side) * (points @ target))
-    left = angle <= angle.min() + COORDINATE_TOLERANCE
-    right = angle >= angle.max() - COORDINATE_TOLERANCE
+    margin = COORDINATE_TOLERANCE * np.ptp(angle)
+    left, right = angle <= angle.min() + margin, angle >= angle.max() - margin
     return np.array([left.argmax(), right.argmax()])
+
+
+def _directions(points: Floats, basis: Indices) -> Indices:
+    """Return the first point (A, r) of each direction, if these are independent; otherwise none.
+
+    They are, if every point is parallel to one of the basis.
+    """
+    needs = np.abs(np.linalg.solve(points[basis].T, points.T)).T
+    needs = needs > COORDINATE_TOLERANCE * needs.max(axis=1, keepdims=True)
+    if np.any(np.count_nonzero(needs, axis=1) > 1):
+        return np.zeros(0, dtype=np.int64)
+    return np.sort(needs.argmax(axis=0))
 
 
 def support_of(support: tuple[int, ...], features: Floats, direction: Floats) -> Floats:
@@ -75,25 +97,33 @@ def support_of(support: tuple[int, ...], features: Floats, direction: Floats) ->
     ValueError
         If an action does not exist, or they are dependent or do not span the direction.
     """
-    w = np.zeros(len(features))
     if max(support) >= len(features):
         raise ValueError(
             f"support: actions have the numbers 0 to {len(features) - 1}; got {max(support)}"
         )
     if not direction.any():
-        return w
+        return np.zeros(len(features))
     chosen = np.array(support)
     rows = features[chosen]
     if not _independent(rows):
         raise ValueError(f"support: its actions must be linearly independent; got {support}")
-    found = coefficients_on(rows, direction)
-    w[chosen] = found
+    w = _coefficients(chosen, features, direction)
+    # What is no more than rounding is not pulled, unless the direction itself is as small.
+    part = np.abs(w[chosen]) * np.linalg.norm(rows / column_scale(rows), axis=1)
+    needed = w.copy()
+    needed[chosen[part <= COORDINATE_TOLERANCE * part.max()]] = 0.0
+    return needed if is_estimable(needed, features, direction) else w
+
+
+def _coefficients(chosen: Indices, features: Floats, direction: Floats) -> Floats:
+    """Return the coefficients on independent actions, shape (A,), once they give the direction."""
+    w = np.zeros(len(features))
+    w[chosen] = coefficients_on(features[chosen], direction)
     if not is_estimable(w, features, direction):
         raise ValueError(
-            f"support: its actions must span the direction of the policy; got {support}"
+            "support: its actions must span the direction of the policy; got "
+            f"{tuple(chosen.tolist())}"
         )
-    largest = np.abs(found * np.linalg.norm(rows, axis=1)).max()
-    w[np.abs(w) * np.linalg.norm(features, axis=1) <= COORDINATE_TOLERANCE * largest] = 0.0
     return w
 
 

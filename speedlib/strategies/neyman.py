@@ -43,10 +43,12 @@ class AdaptiveNeyman(ByScatters):
         Pulls of each action at first, at least 2, or ``"sqrt"``: :math:`\lceil\sqrt n\,\rceil`.
     support : tuple of int, optional
         Numbers of the actions, from 0. They must be linearly independent and span c; those that c
-        does not need are not pulled. By default the support is found, where it does not depend on
-        the variances: if the actions that matter are linearly independent, and if they span a
-        plane, where it is the two directions next to c on either side, for every covariance
-        matrix. Of parallel actions, which are equally good, the first is taken.
+        does not need are not pulled. By default the support is found, where no covariance matrix
+        changes it: an action parallel to c is enough alone; if the directions that matter are
+        linearly independent, they are the support; and in a plane it is the two next to c on
+        either side. Of parallel actions, which are equally good, the first is taken. All this
+        supposes that the variances are :math:`x^\top\Sigma x`: if they do not come from a
+        :math:`\Sigma`, name the support.
 
     See Also
     --------
@@ -59,7 +61,8 @@ class AdaptiveNeyman(ByScatters):
     r actions the mean squared error is
     :math:`S^2/n + (1 + o(1))\,S^2 (r-1) / (2 f n^2)`, with the last fraction f and
     :math:`S = \sum_a |w_a|\,\sigma(a)`: what the oracle misses by, and a second term of the order
-    :math:`n^{-2}`. A pilot of five pulls is too short for shares below one in a hundred.
+    :math:`n^{-2}`. A fixed pilot is too short in the end wherever a share is below the first
+    fraction: five pulls at a share of a tenth, with two stages, from a thousand rounds on.
 
     Constant rewards have no scatter: an action's standard deviation is taken to be at least 1e-12
     of the largest. If c is 0 the value is known to be 0, and the first action is pulled throughout.

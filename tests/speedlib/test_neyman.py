@@ -57,6 +57,53 @@ def test_independent_actions_are_all_of_it() -> None:
     assert known_support(x, policy @ x, "N") == pytest.approx([0.45, 0.0, 0.0, 0.45])
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(3, 5), st.booleans())
+def test_copies_and_an_action_along_c_leave_it_known(seed: int, d: int, along: bool) -> None:
+    rng = np.random.default_rng(seed)
+    lines, sizes = rng.integers(0, d, 2 * d), rng.uniform(0.5, 2, (2 * d, 1))
+    x = rng.normal(size=(d, d))[lines] * sizes * rng.choice([-1, 1], (2 * d, 1))
+    c = rng.dirichlet(np.ones(2 * d)) @ x
+    if along:  # and others that are dependent in any way
+        x = np.vstack([x, rng.normal(size=(d, d)), -1.5 * c, c])
+    w = known_support(x, c, "N")
+    assert w @ x == pytest.approx(c, rel=1e-9, abs=1e-12)
+    if along:
+        assert np.flatnonzero(w).tolist() == [3 * d]
+    else:
+        first = {line: lines.tolist().index(line) for line in lines.tolist()}
+        assert set(np.flatnonzero(w).tolist()) == set(first.values())
+    for _ in range(5):
+        variances = np.sum((x @ rng.normal(size=(d, d))) ** 2, axis=1)
+        best = optimal_design(x, variances, direction=c).value
+        assert (np.abs(w) @ np.sqrt(variances)) ** 2 == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("features", "policy", "expected"),
+    [
+        ([[1, 0], [2, 0], [0, 1]], (0.5, 0.5, 0), [1.5, 0, 0]),
+        ([[1, 0], [1, 0], [0, 1]], (0.2, 0.2, 0.6), [0.4, 0, 0.6]),
+        ([[1], [2]], (0.5, 0.5), [1.5, 0]),
+        (np.eye(3)[[0, 0, 1, 2]], (0.25, 0.25, 0.25, 0.25), [0.5, 0, 0.25, 0.25]),
+    ],
+)
+def test_copies_of_an_action_need_no_name(
+    features: list, policy: tuple[float, ...], expected: list[float]
+) -> None:
+    x = np.array(features, dtype=float)
+    assert known_support(x, np.array(policy) @ x, "N").tolist() == pytest.approx(expected)
+
+
+def test_lines_that_nearly_coincide_still_give_the_value() -> None:
+    x = np.array([[1.0, 1.0], [-1.0, -1 + 2e-9], [1.0, 1 + 1e-9]])
+    policy, theta = np.array([0.5, 0.4, 0.1]), np.array([3.0, 2.0])
+    w = known_support(x, policy @ x, "N")
+    assert w @ (x @ theta) == pytest.approx(policy @ x @ theta, rel=1e-7)
+    # All lie to the right of c: the last before it and, round the other way, the first.
+    assert np.flatnonzero(w).tolist() == [1, 2]
+
+
 def test_where_it_depends_on_the_variances_it_must_be_named() -> None:
     bandit, policy = space(5), np.full(8, 1 / 8)
     with pytest.raises(ValueError, match=r"support: Adaptive Neyman must be told .*support=\("):
@@ -76,6 +123,12 @@ def test_named_actions_that_are_not_needed_are_not_pulled() -> None:
     w = support_of((0, 1, 2), np.eye(3) * 1e20, np.array([0.5, 0.5, 0.0]) * 1e20)
     assert w.tolist() == pytest.approx([0.5, 0.5, 0.0])
     assert w[2] == 0
+    # One is needed though its feature has a small unit, or its part of c is as small as c.
+    w = support_of((0, 1), np.array([[1e10, 0.0], [0.0, 1.0]]), np.array([5e9, 0.5]))
+    assert w.tolist() == pytest.approx([0.5, 0.5])
+    x = np.array([[1.0, 0, 0], [1, 1e-10, 0], [0, 1, 1]])
+    w = support_of((0, 1, 2), x, np.array([0.0, 2e-10, 1e-10]))
+    assert w.tolist() == pytest.approx([-1.0, 1.0, 1e-10])
 
 
 # --- parameters -----------------------------------------------------------------------------------
