@@ -3,7 +3,8 @@ r"""Where the variances do not decide which actions to pull: the plane, and inde
 Ours. With the support known, and the weights w on it, only the shares of its actions are left to
 learn. `next_directions` finds support and weights in the plane; `KnownPair` holds what the lower
 bound of order :math:`n^{-2}` is made of; `staged_constant` and `short_pilot_limit` say what stages
-reach. Functions of shares take floats or fractions, and answer in kind.
+reach, `local_bound` and `local_risk` what nobody avoids near a bandit. Functions of shares take
+floats or fractions, and answer in kind, unless they integrate.
 """
 
 from __future__ import annotations
@@ -114,15 +115,19 @@ class KnownPair:
 
     @property
     def total_variation(self) -> float:
-        r"""Distance of the laws of n rewards of :math:`e_2`, exactly.
+        """Distance of the laws of n rewards of :math:`e_2` in the two bandits, exactly."""
+        return total_variation(1 + self.h, self.rounds)
 
-        Their likelihood ratio rises with the sum of squares, and is one at
-        :math:`t = 2ns^2\log s/(s^2-1)`. So it is :math:`F(t) - F(t/s^2)` with F the distribution
-        function of chi-square with n degrees of freedom.
-        """
-        s = 1 + self.h
-        t = 2 * self.rounds * s**2 * math.log(s) / (s**2 - 1)
-        return float(chi2.cdf(t, self.rounds) - chi2.cdf(t / s**2, self.rounds))
+
+def total_variation(s: float, rounds: int) -> float:
+    r"""Return the distance of n Gaussian rewards from n whose deviation is s > 1 times as large.
+
+    Their likelihood ratio rises with the sum of squares, and is one at
+    :math:`t = 2ns^2\log s/(s^2-1)`. So it is :math:`F(t) - F(t/s^2)` with F the distribution
+    function of chi-square with n degrees of freedom.
+    """
+    t = 2 * rounds * s**2 * math.log(s) / (s**2 - 1)
+    return float(chi2.cdf(t, rounds) - chi2.cdf(t / s**2, rounds))
 
 
 #: Features of the two bandits.
@@ -140,7 +145,7 @@ def merged_share(first: Number, beta: Number, s: Number) -> Number:
 
 
 def coupling(beta: Number, s: Number) -> Number:
-    r"""Return :math:`q = \beta s/(1+s^2)`, at least :math:`\frac25\beta` for s in [1/2, 2]."""
+    r"""Return :math:`q = \beta s/(1+s^2)`; for s >= 1, sq is at least :math:`\frac12\beta`."""
     return beta * s / (1 + s * s)
 
 
@@ -157,8 +162,8 @@ def pair_excess(first: Number, beta: Number, s: Number) -> Number:
 
 
 def least_pair_excess(first: Number, beta: Number, s: Number) -> Number:
-    r"""Return the bound :math:`4(b'_1-\frac1{1+s})^2 + \frac45\beta` on `pair_excess`."""
-    return 4 * (merged_share(first, beta, s) - 1 / (1 + s)) ** 2 + 4 * beta / 5
+    r"""Return the bound :math:`4(b'_1-\frac1{1+s})^2 + \beta` on `pair_excess`, for s >= 1."""
+    return 4 * (merged_share(first, beta, s) - 1 / (1 + s)) ** 2 + beta
 
 
 def target_gap(h: Number) -> Number:
@@ -257,6 +262,55 @@ def local_bound(shares: Sequence[Number], prior: Number) -> Number:
         for b, q in enumerate(shares):
             total += p * ((a == b) - q) ** 2 / (2 * q + prior)
     return total
+
+
+def local_risk(shares: Sequence[float], width: float, rounds: int) -> float:
+    r"""Return what `local_bound` bounds, for two or three actions pulled :math:`np_b` times.
+
+    That is n times the mean of :math:`\sum_a(\hat p_a-p_a)^2/p^\circ_a` for the best estimate of
+    the oracle's shares from all scatters, their posterior mean, under the prior of the proof:
+    :math:`\log(\sigma_b/\sigma^\circ_b)=Ku_b/\sqrt n` with independent :math:`u_b` of density
+    :math:`\cos^2(\frac\pi2u)` on [-1, 1]. By quadrature, in u and in the logarithms of scatters.
+
+    Parameters
+    ----------
+    shares : sequence of positive numbers of sum 1
+        The oracle's, where u = 0; all products with n above 1.
+    width : float
+        K, positive, at most 12.
+    rounds : int
+        n.
+    """
+    p, axes = np.asarray(shares, dtype=float), range(len(shares))
+    reach = width / math.sqrt(rounds)
+    u, step = np.polynomial.legendre.leggauss(64)
+    prior = step * np.cos(math.pi * u / 2) ** 2
+    node, gap = np.polynomial.legendre.leggauss(96)
+    told, seen = [], []
+    for k in rounds * p - 1:
+        span = 2 * reach + 8 * math.sqrt(2 / k)
+        W = k * np.exp(span * node[:, None] - 2 * reach * u)  # scatter over its variance
+        law = gap[:, None] * W * chi2.pdf(W, k)
+        joint = law / law.sum(axis=0) * prior
+        seen.append(joint.sum(axis=1))
+        told.append(joint / seen[-1][:, None])
+    deviations = [
+        p[a] * np.exp(reach * u).reshape([-1 if b == a else 1 for b in axes]) for a in axes
+    ]
+    total = 0.0
+    for a in axes:
+        found = missed = deviations[a] / sum(deviations) - p[a]
+        for posterior in told:  # each round takes the first axis to the end
+            found = np.tensordot(found, posterior, axes=(0, 1))
+        total += (_mean(missed**2, [prior] * len(p)) - _mean(found**2, seen)) / p[a]
+    return rounds * total
+
+
+def _mean(values: Floats, laws: Sequence[Floats]) -> float:
+    """Return the mean of a function of independent coordinates, one axis for each."""
+    for law in laws:
+        values = np.tensordot(law, values, axes=1)
+    return float(values)
 
 
 def short_pilot_limit(share: float, pilot: int, first: float = 0.5) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.integrate import quad
+from scipy.integrate import dblquad, quad
 from scipy.optimize import linprog
 from scipy.stats import norm
 
@@ -25,6 +25,7 @@ from paper.theory.known_support import (
     imbalance,
     least_pair_excess,
     local_bound,
+    local_risk,
     merged_share,
     next_directions,
     pair_excess,
@@ -34,6 +35,7 @@ from paper.theory.known_support import (
     short_pilot_limit,
     staged_constant,
     target_gap,
+    total_variation,
 )
 from speedlib import pe_loss
 
@@ -111,7 +113,7 @@ def test_the_excess_is_that_of_the_library_and_above_the_bound(shares, h):
 def test_each_step_of_the_lower_bound_in_fractions(shares, h):
     first, beta = shares
     s = 1 + h
-    assert coupling(beta, s) >= Fraction(2, 5) * beta
+    assert s * coupling(beta, s) >= beta / 2
     assert target_gap(h) >= h / 6
     moved = merged_share(first, beta, Fraction(1)) - merged_share(first, beta, s)
     assert moved == share_gap(beta, h)
@@ -123,7 +125,7 @@ def test_each_step_of_the_lower_bound_in_fractions(shares, h):
 
 def test_the_two_cases_of_the_sum():
     assert 2 * (Fraction(1, 6) - FEW / 2) ** 2 >= Fraction(1, SUM)
-    assert Fraction(8, 5) * FEW >= Fraction(1, 2) / SUM
+    assert 2 * FEW >= Fraction(1, 2) / SUM
 
 
 @pytest.mark.parametrize("ratio", [1.0, 1.3, 2.9])
@@ -147,10 +149,11 @@ def test_pulls_inform_by_at_most_the_square_of_h(n):
 
 
 def test_the_total_variation_by_integration_and_in_the_limit():
-    s = 1 + KnownPair(1).h
-    wide = norm(scale=s)
-    apart = quad(lambda r: abs(norm.pdf(r) - wide.pdf(r)), -20, 20, points=[-1.3, 1.3])[0] / 2
-    assert KnownPair(1).total_variation == pytest.approx(apart, abs=1e-6)
+    for s in (1 + KnownPair(1).h, 1.2, 1.943):
+        wide = norm(scale=s)
+        apart = quad(lambda r, q=wide: abs(norm.pdf(r) - q.pdf(r)), -20, 20, limit=400)[0] / 2
+        assert total_variation(s, 1) == pytest.approx(apart, abs=1e-6)
+    assert KnownPair(1).total_variation == total_variation(1 + KnownPair(1).h, 1)
     limit = 2 * norm.cdf(0.5) - 1  # two normal laws one standard deviation apart
     assert KnownPair(10**7).total_variation == pytest.approx(limit, abs=1e-3)
     assert all(KnownPair(n).total_variation <= 0.5 for n in (1, 2, 3, 10, 10**5))
@@ -222,3 +225,67 @@ def test_the_local_bound_by_numerical_derivatives():
     J, information = np.array(J).T, np.diag(2 * p + prior)
     whole = np.trace(np.diag(1 / p) @ J @ np.linalg.inv(information) @ J.T)
     assert local_bound(p.tolist(), prior) == pytest.approx(whole, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shares", "width", "rounds"), [((0.3, 0.7), 3, 12), ((0.2, 0.3, 0.5), 6, 500)]
+)
+def test_the_local_risk_by_drawing(shares, width, rounds):
+    rng, p, size = np.random.default_rng(7), np.array(shares), 4000
+    reach, k = width / math.sqrt(rounds), rounds * p - 1
+
+    def draw():
+        u = rng.uniform(-1, 1, (8 * size, len(p)))
+        keep = rng.random(u.shape) < np.cos(math.pi * u / 2) ** 2
+        return np.array([column[kept][:size] for column, kept in zip(u.T, keep.T, strict=True)]).T
+
+    def shares_at(u):
+        sigma = p * np.exp(reach * u)
+        return sigma / sigma.sum(axis=1, keepdims=True)
+
+    true, tried = draw(), draw()
+    W = rng.chisquare(k, true.shape) * np.exp(2 * reach * true)
+    # Likelihood of every draw of the prior, given the scatters of each experiment.
+    logs = -(W @ np.exp(-2 * reach * tried.T)) / 2 - (reach * tried @ k)[None]
+    weight = np.exp(logs - logs.max(axis=1, keepdims=True))
+    guess = weight @ shares_at(tried) / weight.sum(axis=1, keepdims=True)
+    losses = rounds * ((guess - shares_at(true)) ** 2 / p).sum(axis=1)
+    error = losses.std() / math.sqrt(size)
+    assert abs(losses.mean() - local_risk(shares, width, rounds)) < 4 * error
+    assert error < 0.03 * losses.mean()
+
+
+@pytest.mark.parametrize("rounds", [20, 100, 10**4])
+@pytest.mark.parametrize("width", [2, 4])
+def test_van_trees_at_any_number_of_rounds(width, rounds):
+    """With derivatives by numerical integration, and the prior's information by the integral."""
+    p, reach = np.array([0.3, 0.7]), width / math.sqrt(rounds)
+
+    def density(u):
+        return math.cos(math.pi * u / 2) ** 2
+
+    def score(u):
+        return -math.pi * math.tan(math.pi * u / 2)
+
+    assert quad(density, -1, 1)[0] == pytest.approx(1)
+    told = quad(lambda u: score(u) ** 2 * density(u), -1, 1)[0]
+    assert told == pytest.approx(math.pi**2)
+
+    def slope(u, v):  # of the first share in either logarithm; the second's is its opposite
+        odds = p[0] / p[1] * math.exp(reach * (u - v))
+        return odds / (1 + odds) ** 2 * density(u) * density(v)
+
+    g = dblquad(slope, -1, 1, -1, 1)[0]
+    information = 2 * rounds * p + told / reach**2
+    bound = rounds * (g**2 / information).sum() * (1 / p).sum()
+    assert local_risk(p, width, rounds) >= bound
+    if rounds == 10**4:
+        assert local_bound(p.tolist(), told / width**2) == pytest.approx(bound, rel=1e-3)
+
+
+def test_a_wide_prior_leaves_the_whole_price():
+    """Half of all but one, but for what the prior tells in a strip at its ends."""
+    for shares in ((0.5, 0.5), (0.2, 0.3, 0.5)):
+        whole = (len(shares) - 1) / 2
+        rest = [1 - local_risk(shares, width, 10**8) / whole for width in (6, 12)]
+        assert 0 < rest[1] < rest[0] / 2 < 0.15
