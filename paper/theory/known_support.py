@@ -33,6 +33,8 @@ CONSTANT = 160
 SUM = 20
 #: And this share of the third direction parts its two cases.
 FEW = Fraction(1, 64)
+#: In place of a divisor that underflows, where the quotient has no weight.
+TINY = 1e-300
 
 
 def next_directions(features: ArrayLike, direction: ArrayLike) -> Floats:
@@ -293,7 +295,7 @@ def local_risk(shares: Sequence[float], width: float, rounds: int) -> float:
         law = gap[:, None] * W * chi2.pdf(W, k)
         joint = law / law.sum(axis=0) * prior
         seen.append(joint.sum(axis=1))
-        told.append(joint / seen[-1][:, None])
+        told.append(joint / np.maximum(seen[-1], TINY)[:, None])
     deviations = [
         p[a] * np.exp(reach * u).reshape([-1 if b == a else 1 for b in axes]) for a in axes
     ]
