@@ -228,7 +228,7 @@ def test_the_local_bound_by_numerical_derivatives():
 
 
 @pytest.mark.parametrize(
-    ("shares", "width", "rounds"), [((0.3, 0.7), 3, 12), ((0.2, 0.3, 0.5), 6, 500)]
+    ("shares", "width", "rounds"), [((0.5, 0.5), 6, 8), ((0.2, 0.3, 0.5), 6, 500)]
 )
 def test_the_local_risk_by_drawing(shares, width, rounds):
     rng, p, size = np.random.default_rng(7), np.array(shares), 4000
