@@ -91,10 +91,10 @@ class AdaptiveNeyman(ByScatters):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fractions", _fractions(self.fractions))
-        if self.pilot != "sqrt":
-            if isinstance(self.pilot, str):
-                raise ValueError(f'pilot: must be a number or "sqrt"; got {shown(self.pilot)}')
+        if not isinstance(self.pilot, str):
             check_count("pilot", self.pilot, 2)
+        elif self.pilot != "sqrt":
+            raise ValueError(f'pilot: must be a number or "sqrt"; got {shown(self.pilot)}')
         if self.support is not None:
             object.__setattr__(self, "support", _support(self.support))
 
