@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
 from speedlib.checks import Floats
@@ -23,8 +23,12 @@ from speedlib.checks import Floats
 #: What the theorem's bound is made of.
 BAD = 6.0
 #: The constants on the way to it.
-WIDER, OPTIMISM, MOST, SQUARE = 4.2, 5.7, 1.05, 24.0
+WIDER, OPTIMISM, MOST, SQUARE = 4.13, 5.7, 1.05, 24.0
 PRODUCT, SPREAD, COST = 9 / 4, 9.2, 1.84
+#: By how much optimistic shares exceed those booked, and true shares exceed them.
+LIGHTER, HEAVIER = 1.36, 2.04
+#: What is left of a round's price if its vertex is not optimal, and of all rounds' together.
+NEAR_ETA, NEAR_SQUARE, NEAR_SUM = 3.05, 38.7, 390.0
 #: By how much a squared width is larger if it is computed only when a count has grown by half.
 STALE = 1.51
 #: The widest z, and the least number of squares in a scatter after the first stage.
@@ -204,6 +208,12 @@ class Round:
         return float(1 / (self.shares @ optimistic) - 1)
 
     @property
+    def optimistic(self) -> Floats:
+        r"""Return :math:`\tilde q`, the shares by optimistic deviations."""
+        size = self.booked / (1 + math.sqrt(2) * self.widths)
+        return np.asarray(size / size.sum())
+
+    @property
     def product(self) -> float:
         r"""Return :math:`\bigl(\sum p(1+e)\bigr)\bigl(\sum p/(1+e)\bigr) - 1`."""
         p, e = self.shares, self.errors
@@ -220,6 +230,7 @@ class Round:
         # Expanded, so that nothing cancels.
         together = eta * (2 + eta) + (1 + eta) ** 2 * self.product
         logs = SQUARE + SPREAD * (1 + MOST) ** 2
+        near = NEAR_SQUARE * square
         pairs = {
             "optimism": (OPTIMISM * linear, eta),
             "most": (MOST, eta),
@@ -228,6 +239,11 @@ class Round:
             "spread": (SPREAD * square, PRODUCT * float(p @ e**2)),
             "wider": (WIDER * float(z[at]), float(wider[at])),
             "together": (2 * eta + logs * square, together),
+            "lighter": (LIGHTER, float(np.max(self.optimistic / q))),
+            "heavier": (HEAVIER, float(np.max(p / q))),
+            # The difference is convex in eta, so that its ends are enough.
+            "gap": (NEAR_ETA * eta + near, together),
+            "no loss": (near, self.product),
         }
         return {
             name: right / left if left > 1e-12 else math.inf
@@ -321,3 +337,42 @@ def booking_sums(booked: Floats, ell: float) -> tuple[float, float]:
         2 * math.sqrt(3 * ell * n_actions * later) / linear,
         3 * ell * n_actions * (1 + math.log(later)) / float(np.sum(booked * square)),
     )
+
+
+def gap_sums(booked: Floats, chosen: NDArray[np.bool_], ell: float) -> tuple[float, float]:
+    r"""Return right over left side of the two steps with a gap.
+
+    With :math:`\eta_t = 5.7\sum_aq_tz_a` in the m chosen rounds, as large as it may be there, and
+    :math:`\delta` the least of them,
+
+    .. math:: \sum\eta_t \le 11.4\sqrt{3\ell Am}, \qquad \sum\eta_t \le 390\,A\ell/\delta,
+
+    where z counts the bookings of all rounds, :math:`z_a^2 = 3\ell/(B_a(t-1) + 1)`.
+
+    Parameters
+    ----------
+    booked : array, shape (N, A)
+    chosen : array of bool, shape (N,)
+        The rounds booked to vertices that are not optimal, one at least.
+    ell : float
+    """
+    n_actions, m = booked.shape[1], int(chosen.sum())
+    before = np.cumsum(booked, axis=0) - booked
+    eta = OPTIMISM * np.sum(booked * np.sqrt(3 * ell / (before + 1)), axis=1)[chosen]
+    total = float(eta.sum())
+    return (
+        2 * OPTIMISM * math.sqrt(3 * ell * n_actions * m) / total,
+        NEAR_SUM * n_actions * ell / float(eta.min()) / total,
+    )
+
+
+def stale_slack(pulls: ArrayLike) -> Floats:
+    r"""Return right over left side of :math:`T(t) - 1 \le 1.51\,(T(s) - 1)` at T(t) = 3/2 T(s).
+
+    Parameters
+    ----------
+    pulls : array_like
+        :math:`T(s)`, when vertex and shares were computed.
+    """
+    then = np.asarray(pulls, float)
+    return np.asarray(STALE * (then - 1) / (3 / 2 * then - 1))

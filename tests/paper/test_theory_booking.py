@@ -103,6 +103,81 @@ def test_a_run_obeys_what_the_proof_says_of_it(u):
         assert run.product <= 1 + 1e-12
 
 
+class Drawn:
+    """Squares that are given: of the first stage, and of each later pull."""
+
+    def __init__(self, first: np.ndarray, later: np.ndarray) -> None:
+        self.tables = [first, later]
+
+    def chisquare(self, freedom: float, size) -> np.ndarray:
+        return self.tables.pop(0)
+
+
+#: Two points on a line, and both ways to write c = 1: weights of 1 and of 2.
+PAIR = np.array([[1.0, 0.0], [0.0, 2.0]])
+
+
+def by_hand(first, later, variances, n, t0):
+    """Return what `play` should, for `PAIR`, in plain numbers, and the rounds of each vertex."""
+    sums = [s * v for s, v in zip(first, variances, strict=True)]
+    count, booked, taken = [t0, t0], [0.0, 0.0], [0, 0]
+    least, ratio, good, price = [], [], True, 0.0
+    true = [w * v**0.5 for w, v in zip((1, 2), variances, strict=True)]
+    for _ in range(n - 2 * t0):
+        least.append(min(count[a] - 2 - booked[a] for a in (0, 1)))
+        hat = [(sums[a] / (count[a] - 1)) ** 0.5 for a in (0, 1)]
+        z = [(3 * np.log(n) / (count[a] - 1)) ** 0.5 for a in (0, 1)]
+        cost = [w * hat[a] / (1 + 2**0.5 * z[a]) for a, w in ((0, 1), (1, 2))]
+        for a in (0, 1):
+            e = hat[a] / variances[a] ** 0.5 - 1
+            good = good and -4 / 3 * z[a] <= e <= 2**0.5 * z[a]
+        w = int(cost[1] < cost[0])
+        booked[w] += 1
+        taken[w] += 1
+        # One action has the whole round, which it books: shares are right, and pulls follow.
+        ratio.append((true[w] / min(true) - 1) / z[w])
+        price += true[w] ** 2
+        sums[w] += variances[w] * later[w][count[w] - t0]
+        count[w] += 1
+    return count, taken, min(least), max(ratio), good, price / sum(taken) ** 2
+
+
+@pytest.mark.parametrize("loud", [False, True])
+def test_a_run_has_the_values_that_plain_numbers_have(loud):
+    rng, n, t0, variances = np.random.default_rng(3), 300, 20, np.array([1.0, 0.2])
+    first, later = rng.chisquare(t0 - 1, 2), rng.chisquare(1, (2, n - 2 * t0))
+    # A deviation of six times its size is out of all bounds, so that the event is not good.
+    first[1] = 36 * (t0 - 1) if loud else first[1]
+    run = play(PAIR, variances, n, t0, Drawn(first, later))
+    count, taken, least, ratio, good, price = by_hand(first, later, variances, n, t0)
+    assert (run.pulls.tolist(), run.bookings.tolist()) == (count, taken)
+    assert run.coefficients == pytest.approx(np.array([1, 2]) * taken / sum(taken))
+    assert run.least_count == least
+    assert run.optimism == pytest.approx(ratio)
+    assert run.optimism > 0.1
+    assert run.good == good == (not loud)
+    assert run.shares_bound == pytest.approx(price)
+    assert loud or min(taken) > 0
+
+
+def test_rounds_are_booked_in_the_shares_of_estimates():
+    # One vertex, two rounds: estimates 2 and 4 in the first one, so that 1/3 and 2/3 are booked.
+    first, later = 9 * np.array([4.0, 16.0]), np.array([[0.0, 9.0], [5.0, 9.0]])
+    run = play(np.ones((1, 2)), np.ones(2), 22, 10, Drawn(first, later))
+    # The second is pulled, with 11 rewards then; its lead is -1/3.
+    second = (149 / 10) ** 0.5
+    share = 2 / (2 + second)
+    assert run.bookings == pytest.approx([1 / 3 + share, 2 / 3 + 1 - share])
+    assert run.pulls.tolist() == [11, 11]
+    assert run.least_count == pytest.approx(10 - 2 - 1 / 3)
+    assert run.largest_lead == pytest.approx(1 / 3)
+    mixed = (2 + second) / 2 * (1 / 2 + 1 / second) / 2
+    assert run.shares_bound == pytest.approx(4 * (6 / 2 * 3 / 8 + mixed) / 4)
+    # Errors 1 and 3, then 1 and second - 1.
+    worst = max(9 / 8 / (1 + 9 / 4 * 5), mixed / (1 + 9 / 8 * (1 + (second - 1) ** 2)))
+    assert run.product == pytest.approx(worst)
+
+
 def test_with_one_vertex_pulls_follow_the_deviations():
     # c = (1, 1) in the plane of two one-hot actions: shares 1/4 and 3/4, S = 4.
     run = play(np.ones((1, 2)), np.array([1.0, 9.0]), 8000, 100, np.random.default_rng(1))

@@ -21,8 +21,10 @@ from paper.theory.optimism import (
     booking_sums,
     doob_moments,
     first_pulls,
+    gap_sums,
     helmert,
     split_excess,
+    stale_slack,
     tails,
 )
 
@@ -46,6 +48,16 @@ def test_the_constants_of_the_bound_follow_from_those_of_the_steps():
     assert o.COST * math.sqrt(5 * 2) <= o.BAD
     assert (1 + math.sqrt(2) / 4) ** 2 <= o.COST
     assert o.WIDER * o.WIDEST <= o.MOST
+    # From deviations to shares, and from those to the constants of a round.
+    assert 3 / 2 * (math.sqrt(2) + 4 / 3) <= o.WIDER
+    assert 1 + math.sqrt(2) / 4 <= o.LIGHTER
+    assert 3 / 2 * (1 + math.sqrt(2) / 4) <= o.HEAVIER
+    assert o.WIDER * o.LIGHTER <= o.OPTIMISM
+    assert o.WIDER**2 * o.LIGHTER <= o.SQUARE
+    assert o.PRODUCT * 2 * o.HEAVIER <= o.SPREAD
+    assert 2 + o.MOST <= o.NEAR_ETA
+    assert o.SPREAD * square <= o.NEAR_SQUARE
+    assert (2 * o.OPTIMISM) ** 2 * 3 <= o.NEAR_SUM
 
 
 def test_the_bound_has_the_values_of_the_page():
@@ -56,6 +68,12 @@ def test_the_bound_has_the_values_of_the_page():
     assert (small.first, small.later) == (8 * 444, 10_000 - 8 * 444)
     by_hand = (3552 + 48) / (1e4 * 6448) + 28 * 8 * math.log(1e4) * (1 + math.log(6448)) / 6448**2
     assert small.single() == pytest.approx(by_hand)
+    # At a million rounds n₀ = 6 · 665 = 3990; a gap of a quarter multiplies by four.
+    logs = 6 * math.log(1e6)
+    by_hand = (
+        4026 / (1e6 * 996_010) + (1190 * 4 + 117 * (1 + math.log(996_010))) * logs / 996_010**2
+    )
+    assert Budget(1e6, 6).gap(0.25) == pytest.approx(by_hand)
     # A gap that is far larger than n^(-1/2) pays, a smaller one does not.
     large = Budget(1e12, 6)
     assert large.single() < large.gap(0.1) < large.general() < large.gap(1e-7)
@@ -124,6 +142,36 @@ def test_every_inequality_of_a_round_holds(one):
     assert one.excess == pytest.approx(1 / optimistic - 1)
 
 
+def test_every_slack_by_hand():
+    # Two actions with the widths 1/4 and 1/8; of the errors one is the lowest, the other 0.
+    p, z, e = np.array([0.25, 0.75]), np.array([0.25, 0.125]), np.array([-1 / 3, 0.0])
+    place = np.array([0.0, (4 / 3) / (math.sqrt(2) + 4 / 3)])
+    one = Round(p, z, place)
+    assert one.errors == pytest.approx(e)
+    # p (1 + e) = 1/6, 3/4, of sum 11/12.
+    q = np.array([2 / 11, 9 / 11])
+    wide = 1 + math.sqrt(2) * z
+    lighter = q / wide
+    eta = 1 / (1 / 6 / wide[0] + 3 / 4 / wide[1]) - 1
+    linear, square = 2 / 44 + 9 / 88, 2 / 176 + 9 / 704
+    product = 11 / 12 * (0.25 * 3 / 2 + 0.75) - 1
+    price = (1 + eta) ** 2 * (1 + product) - 1
+    by_hand = {
+        "optimism": 5.7 * linear / eta,
+        "most": 1.05 / eta,
+        "square": 24 * square / eta**2,
+        "product": 9 / 4 * 0.25 / 9 / product,
+        "spread": 9.2 * square / (9 / 4 * 0.25 / 9),
+        "wider": 4.13 / 4 / (3 / 2 * wide[0] - 1),
+        "together": (2 * eta + (24 + 9.2 * 2.05**2) * square) / price,
+        "lighter": 1.36 / (lighter / lighter.sum() / q).max(),
+        "heavier": 2.04 / (0.25 * 11 / 2),
+        "gap": (3.05 * eta + 38.7 * square) / price,
+        "no loss": 38.7 * square / product,
+    }
+    assert one.slacks() == pytest.approx(by_hand)
+
+
 def test_a_step_away_stays_a_round():
     rng = np.random.default_rng(6)
     one = Round.sample(4, rng)
@@ -161,6 +209,25 @@ def test_sums_of_bookings_to_one_action():
     for _ in range(50):
         booked = rng.dirichlet(np.full(5, rng.choice([0.1, 1.0])), 40)
         assert min(booking_sums(booked, 3.0)) >= 1
+
+
+def test_sums_with_a_gap():
+    # One action and every other round chosen: z² = 6/t in rounds 1, 3, … 49.
+    chosen = np.arange(50) % 2 == 0
+    root, whole = gap_sums(np.ones((50, 1)), chosen, 2.0)
+    eta = 5.7 * np.sqrt(6 / np.arange(1, 50, 2))
+    assert root == pytest.approx(11.4 * math.sqrt(6 * 25) / eta.sum())
+    assert whole == pytest.approx(390 * 2 / eta[-1] / eta.sum())
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        booked = rng.dirichlet(np.full(5, rng.choice([0.1, 1.0])), 40)
+        assert min(gap_sums(booked, rng.random(40) < 0.7, 3.0)) >= 1
+
+
+def test_counts_that_grow_by_half():
+    # 54 rewards become 81: 80 over 53.
+    assert stale_slack(54) == pytest.approx(1.51 * 53 / 80)
+    assert stale_slack(np.arange(54, 2000)).min() == stale_slack(54) > 1 > stale_slack(50)
 
 
 def test_the_price_of_a_round_is_bounded_whatever_the_errors():
