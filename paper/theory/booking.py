@@ -2,8 +2,8 @@ r"""Booking: how wished-for shares become pulls, and optimism that books, pull b
 
 In every round somebody books shares of one pull to the actions, :math:`q_t(a) \ge 0` with
 :math:`\sum_a q_t(a) = 1`, and then one action is pulled: the one whose bookings so far exceed its
-pulls most. This is the greedy rule of the cup game. The bookings may be anybody's, also an
-adversary's who sees the pulls.
+pulls most. The rule is known, as C-tracking and as the greedy rule of the cup game. The bookings
+may be anybody's, also an adversary's who sees the pulls.
 
 `play` is the reference for the strategy that the library runs in batches: it books and pulls round
 by round, as the theorem on booked optimism has it, and keeps what the proof speaks of.
