@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,11 +36,12 @@ _SAME = (
     "check that table, budget, choices and seed are those of the start, and that no reward of an "
     "earlier phase has changed"
 )
-#: More phases than any strategy has.
+#: Phases that a log may speak of, whatever its length. A longer log may speak of as many as it has
+#: rows, since a single trial makes at least one pull in each: only a slip of the pen goes beyond.
 PHASES = 1000
 #: What is said of numbers that cannot be read, in the two columns that have no unit.
 _POLICY = Cures(size=SHARES, shares=True)
-_PHASE = Cures(size=f"phases are 1, 2, ..., {PHASES}")
+_PHASE = Cures(size="phases are 1, 2, 3, ...")
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,18 +159,21 @@ def read_log(
     (phases,) = sheet.numbers(("phase",), point, faults, cures=_PHASE)
     (rewards,) = sheet.numbers(("reward",), point, faults)
     faults.refuse()
-    wrong = np.flatnonzero((phases != np.rint(phases)) | (phases < 1) | (phases > PHASES))
+    most = max(PHASES, len(phases))
+    wrong = np.flatnonzero((phases != np.rint(phases)) | (phases < 1) | (phases > most))
     if wrong.size:
         line, phase = sheet.lines[wrong[0]], phases[wrong[0]]
         raise ValueError(
-            f"{path}, line {line}: column phase holds {phase:g}; phases are 1, 2, ..., {PHASES}: "
+            f"{path}, line {line}: column phase holds {phase:g}; phases are 1, 2, ..., {most}: "
             "write the phase in which the round was played"
         )
     chosen = np.array(_actions(sheet, actions.names), dtype=np.int64)
-    last = int(phases.max(initial=0))
+    order = phases.argsort(kind="stable")
+    chosen, rewards = chosen[order], rewards[order]
+    ends = phases[order].searchsorted(np.arange(phases.max(initial=0) + 1), side="right")
     return [
-        Rewards.from_log(chosen[phases == k], rewards[phases == k], len(actions.names))
-        for k in range(1, last + 1)
+        Rewards.from_log(chosen[first:last], rewards[first:last], len(actions.names))
+        for first, last in pairwise(ends.tolist())
     ]
 
 

@@ -27,7 +27,8 @@ from speedlib.checks import (
 from speedlib.curves import MSECurves
 from speedlib.designs import optimal_design
 from speedlib.estimators import combined_variance, distinct_rows
-from speedlib.trials import Commitment, Strategy, check_strategies, commit
+from speedlib.strategies._by_scatters import ByScattersTrial
+from speedlib.trials import Commitment, Strategy, Trial, check_strategies, commit
 
 __all__ = ["METHODS", "Moments", "conditional_moments", "mse_curve"]
 
@@ -83,7 +84,8 @@ def mse_curve(
         coefficients depend on the rewards that they combine has no such form and is drawn;
         the result says so in `methods`. For one that decides by scatters alone
         (`speedlib.trials.Strategy.by_scatters_alone`), and Gaussian noise, it is the expectation
-        given all scatters, :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all pulls; under other noise
+        given all scatters, :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all pulls and the square of
+        what :math:`\sum_a k_a x(a)` misses :math:`c` by, times :math:`\theta_*`; under other noise
         such a strategy is drawn.
     n_jobs : int or None
         Worker processes. None leaves it to joblib's current backend, for instance a Dask cluster:
@@ -187,13 +189,22 @@ def squared_errors(
         result = trial.estimate(bandit.pull(commitment.counts, rng))
         return (result.value - bandit.value(policy)) ** 2, ~result.estimable
     if method == "exact" and strategy.by_scatters_alone:
-        return trial.error_given_pulls(bandit.variances), ~commitment.estimable
+        return _given_scatters(trial, bandit, policy), ~commitment.estimable
     variance, bias = conditional_moments(commitment, bandit, policy)
     if method == "exact":
         return variance + bias**2, ~commitment.estimable
     # Given the pulls the estimate is Gaussian: one number has the law of a whole experiment.
     errors = bias + np.sqrt(variance) * rng.standard_normal(variance.shape)
     return errors**2, ~commitment.estimable
+
+
+def _given_scatters(trial: Trial, bandit: LinearBandit, policy: Floats) -> Floats:
+    """Return the mean squared error given all scatters, under Gaussian noise, shape (...,)."""
+    variance = trial.error_given_pulls(bandit.variances)
+    if not isinstance(trial, ByScattersTrial):
+        return variance
+    bias = trial.coefficients @ bandit.means - bandit.value(policy)
+    return np.asarray(variance + bias**2)
 
 
 def _method(strategy: Strategy, bandit: LinearBandit, method: str) -> str:

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from speedlib._tolerances import COORDINATE_TOLERANCE
+from speedlib._rows import unit_rows
+from speedlib._tolerances import SOLUTION_ROUNDING
 from speedlib.checks import Flags, Floats
 from speedlib.solvers._frame import frame_of
 
@@ -33,7 +34,14 @@ __all__ = ["occurring"]
 
 
 def occurring(features: Floats, direction: Floats) -> Flags:
-    """Tell which actions occur in some vertex, shape (A,); none if the direction is 0.
+    r"""Tell which actions occur in some vertex, shape (A,); none if the direction is 0.
+
+    Actions and direction are looked at in units of each feature's largest value and at unit length,
+    so that neither units nor lengths matter. A coordinate counts as 0 if it may be rounding alone:
+    entries that are off by :math:`\epsilon` move the j-th coordinate of a vector v, whose
+    coordinates are y, by up to :math:`\epsilon\,|b_j|\,(1 + \sum_i |y_i|)`, with :math:`b_j` the
+    dual of the j-th basis vector. No more than that may be dropped. One action too many costs its
+    first pulls, one too few may cost a vertex, or the direction itself.
 
     Raises
     ------
@@ -47,10 +55,12 @@ def occurring(features: Floats, direction: Floats) -> Flags:
 
     frame = frame_of(features, direction)
     points = frame.points(features, np.arange(len(features)))
-    vectors = np.vstack([points, frame.target])
-    needs = np.abs(np.linalg.solve(points[frame.basis].T, vectors.T)).T
-    largest = needs.max(axis=1, keepdims=True)
-    vector, place = np.nonzero(needs > COORDINATE_TOLERANCE * largest)
+    vectors = unit_rows(np.vstack([points, frame.target]))
+    dual = np.linalg.inv(vectors[frame.basis])
+    needs = np.abs(np.linalg.solve(vectors[frame.basis].T, vectors.T)).T
+    terms = 1 + needs.sum(axis=1, keepdims=True)
+    rounding = SOLUTION_ROUNDING * np.linalg.norm(dual, axis=0) * terms
+    vector, place = np.nonzero(needs > rounding)
     size = len(vectors)
     edges = coo_array((np.ones(vector.size), (vector, frame.basis[place])), shape=(size, size))
     labels = connected_components(edges, directed=False)[1]

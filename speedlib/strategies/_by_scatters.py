@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from speedlib._tolerances import LEAST_SCATTER
 from speedlib._within import variance_within
 from speedlib.checks import Counts, Floats, Scalar, frozen
-from speedlib.estimators import ValueEstimate, conditional_variance
+from speedlib.estimators import ValueEstimate, conditional_variance, is_estimable
 from speedlib.rewards import Rewards
 from speedlib.trials import Commitment, Setting, Strategy, Trial
 
@@ -39,11 +39,42 @@ __all__ = ["ByScatters", "ByScattersTrial", "Plan", "deviations"]
 class Plan(NamedTuple):
     """The pulls that follow, shape (R, A); with the coefficients k, (R, A), if they are the last.
 
-    One row stands for a single trial.
+    One row stands for a single trial. What the strategy has to remember until the next plan goes
+    along as well.
     """
 
     counts: Counts
     coefficients: Floats | None
+    memory: Any = None
+
+
+class _State(NamedTuple):
+    """All that changes as a trial goes on; nothing in it is changed in place.
+
+    The trial replaces it as a whole, when all of the next one is known. So an interrupt leaves a
+    trial as it was, and a copy of it goes its own way.
+
+    Attributes
+    ----------
+    rewards : Rewards
+        All rewards but those that are due.
+    asked : array of int, shape (..., A)
+        The pulls whose rewards are due.
+    memory : object
+        What the strategy remembers.
+    first : array, shape (..., A), or None
+        Variances of the first rewards, once they are told.
+    commitment : Commitment or None
+    coefficients : array, shape (..., A), or None
+        Of all mean rewards.
+    """
+
+    rewards: Rewards
+    asked: Counts
+    memory: Any
+    first: Floats | None
+    commitment: Commitment | None = None
+    coefficients: Floats | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,73 +100,78 @@ class ByScattersTrial(Trial):
         The strategy's name, for messages.
     plan : Plan
         What to begin with.
-
-    Attributes
-    ----------
-    rewards : Rewards
-        All rewards told so far but those of the last pulls, which `estimate` takes.
     """
 
     def __init__(self, setting: Setting, name: str, plan: Plan) -> None:
         super().__init__(setting, name)
-        self.rewards = Rewards.none(setting.shape)
-        self._begun = False
-        self._coefficients: Floats | None = None
-        self._commitment: Commitment | None = None
-        self._asked = self._take(plan, self.rewards)
+        self._state = self._after(plan, Rewards.none(setting.shape), None)
 
     @abstractmethod
     def _plan(self, rewards: Rewards) -> Plan:
         """Return what follows these rewards, all so far, with an axis of replications."""
 
+    @property
+    def rewards(self) -> Rewards:
+        """All rewards told so far but those of the last pulls, which `estimate` takes."""
+        return self._state.rewards
+
     def first_counts(self) -> Counts:
         """Return the pulls to begin with, shape (..., A)."""
-        if self._begun:
+        if self._state.first is not None:
             raise RuntimeError(
                 f"first_counts: {self.name} has its first rewards already; the pulls that are due "
                 "now are `asked`"
             )
-        return self._asked
+        return self._state.asked
 
     @property
     def asked(self) -> Counts:
         """The pulls whose rewards are due, shape (..., A)."""
-        return self._asked
+        return self._state.asked
 
     @property
     def committed(self) -> bool:
         """Whether the pulls last asked for are the last ones of all replications."""
-        return self._commitment is not None
+        return self._state.commitment is not None
 
     @property
     def commitment(self) -> Commitment:
         """The last pulls and what becomes of their rewards."""
         return self._known()[0]
 
+    @property
+    def coefficients(self) -> Floats:
+        """The coefficients k of the means of all rewards, shape (..., A)."""
+        return self._known()[1]
+
     def next_counts(self, rewards: Rewards) -> Counts:
         """Take the rewards of the pulls last asked for; return the pulls that follow, (..., A)."""
         if self.committed:
             raise self._all_asked()
-        pooled = self.rewards + self._expect(rewards, self._asked)
+        state = self._state
+        pooled = state.rewards + self._expect(rewards, state.asked)
+        first = state.first
+        if first is None:
+            first = frozen(pooled.scatters / np.maximum(pooled.counts - 1, 1))
         rows = (-1, pooled.counts.shape[-1])
         flat = Rewards(
             pooled.counts.reshape(rows), pooled.means.reshape(rows), pooled.scatters.reshape(rows)
         )
-        self._asked = self._take(self._plan(flat), pooled)
-        self.rewards, self._begun = pooled, True
-        return self._asked
+        self._state = self._after(self._plan(flat), pooled, first)  # last of all
+        return self._state.asked
 
-    def _take(self, plan: Plan, earlier: Rewards) -> Counts:
-        """Note what was planned; return the pulls."""
+    def _after(self, plan: Plan, earlier: Rewards, first: Floats | None) -> _State:
+        """Return where the trial is once something was planned."""
         counts = frozen(self._shaped(plan.counts))
-        if plan.coefficients is not None:
-            k = self._shaped(plan.coefficients)
-            fresh = counts / np.maximum(earlier.counts + counts, 1)
-            offset = np.sum(k * (1.0 - fresh) * earlier.means, axis=-1)
-            sure = np.ones(offset.shape, dtype=bool)
-            self._commitment = Commitment(counts, k * fresh, np.asarray(offset), sure)
-            self._coefficients = frozen(k)
-        return counts
+        state = _State(earlier, counts, plan.memory, first)
+        if plan.coefficients is None:
+            return state
+        k = self._shaped(plan.coefficients)
+        fresh = counts / np.maximum(earlier.counts + counts, 1)
+        offset = np.asarray(np.sum(k * (1.0 - fresh) * earlier.means, axis=-1))
+        sure = is_estimable(k, self.setting.features, self.setting.direction)
+        commitment = Commitment(counts, k * fresh, offset, sure)
+        return state._replace(commitment=commitment, coefficients=frozen(k))
 
     def _shaped(self, rows: NDArray[Scalar]) -> NDArray[Scalar]:
         """Return one row for all replications, or one for each, in the shape of counts."""
@@ -147,15 +183,18 @@ class ByScattersTrial(Trial):
         r"""Estimate the value by :math:`\sum_a k_a\,\bar r(a)` from all rewards.
 
         The standard error and its degrees of freedom come from their scatter, as for
-        `ExploreThenCommitTrial.estimate`. The scatters have decided the counts, too, so that the
-        level of the interval, Student's, is approximate; and it is for the fixed end.
+        `ExploreThenCommitTrial.estimate`; the variances of the first rewards stand in where all
+        rewards of an action are alike, or cannot be told from it. The scatters have decided the
+        counts, too, so that the level of the interval, Student's, is approximate; and it is for
+        the fixed end.
         """
         commitment, coefficients = self._known()
         used = self.rewards + self._expect(rewards, commitment.counts)
-        variance, free = variance_within(coefficients, used, np.zeros(used.counts.shape))
+        learnt = np.zeros(used.counts.shape) if self._state.first is None else self._state.first
+        variance, free = variance_within(coefficients, used, learnt)
         return ValueEstimate(
             np.sum(coefficients * used.means, axis=-1),
-            np.sqrt(variance),
+            np.where(commitment.estimable, np.sqrt(variance), np.inf),
             commitment.estimable,
             free,
         )
@@ -163,8 +202,9 @@ class ByScattersTrial(Trial):
     def error_given_pulls(self, variances: Floats) -> Floats:
         r"""Return :math:`\sum_a k_a^2\,\sigma^2(a) / T(a)` over all pulls, shape (...,).
 
-        Under Gaussian noise with these variances, shape (..., A), it is the mean squared error
-        given all scatters.
+        Under Gaussian noise with these variances, shape (..., A), it is the variance of the
+        estimate given all scatters; and the mean squared error, as far as the coefficients
+        reproduce c.
 
         Raises
         ------
@@ -176,20 +216,34 @@ class ByScattersTrial(Trial):
         return conditional_variance(coefficients, counts, variances)
 
     def _known(self) -> tuple[Commitment, Floats]:
-        if self._commitment is None or self._coefficients is None:
+        state = self._state
+        if state.commitment is None or state.coefficients is None:
             raise RuntimeError(
                 f"{self.name}: tell the trial its rewards by next_counts until it has committed"
             )
-        return self._commitment, self._coefficients
+        return state.commitment, state.coefficients
 
 
 def deviations(scatters: Floats, counts: Counts) -> Floats:
     r"""Return standard deviations :math:`\sqrt{S/(T-1)}` in units of the largest, shape (R, K).
 
-    Only their ratios decide. One without scatter, or with less than rounding leaves of constant
-    rewards, is raised to the share `LEAST_SCATTER` of the largest; where no rewards differ, all
-    count alike.
+    Only their ratios decide. T rewards without scatter, or with no more than rounding leaves (a
+    share of `LEAST_SCATTER` of the largest), do not say that there is no noise: a value that comes
+    once in T rewards is missing from T of them with a chance above a third. Their deviation is
+    taken to be the share :math:`1/\sqrt T` of the largest, as if such a value came once in T
+    rewards and lay one largest deviation off. Where no rewards differ, all count alike.
+
+    *Why that much.* Let a value have the chance q and lie D off. Unseen in T rewards it is as long
+    as qT is of the order of 1, and the variance is then about :math:`D^2/T`. Less, say 1/T for the
+    deviation, would leave noise unseen that counts: n rounds would pull the action about
+    :math:`\sqrt n` times, a chance of :math:`1/\sqrt n` could stay unseen, and would add
+    :math:`D^2/\sqrt n\,/\sqrt n` to the error, as much as all the rest. With :math:`1/\sqrt T` there
+    are about :math:`n^{2/3}` pulls, and what stays unseen adds :math:`n^{-4/3}`. Where there is no
+    noise indeed, these pulls raise the error by a share of the order :math:`n^{-1/3}`.
     """
     found = np.sqrt(scatters / (counts - 1))
     largest = found.max(axis=1, keepdims=True)
-    return np.maximum(found / np.where(largest > 0, largest, 1.0), LEAST_SCATTER)
+    some = largest > 0
+    shares = found / np.where(some, largest, 1.0)
+    alike = some & (shares <= LEAST_SCATTER)
+    return np.where(alike, 1 / np.sqrt(counts), np.maximum(shares, LEAST_SCATTER))

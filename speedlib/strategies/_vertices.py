@@ -6,6 +6,7 @@ import numpy as np
 
 from speedlib.checks import Flags, Floats, Indices
 from speedlib.solvers._circuits import occurring
+from speedlib.solvers._frame import frame_of
 from speedlib.solvers.batch import pe_designs
 
 __all__ = ["Vertices", "coefficients_on"]
@@ -26,6 +27,11 @@ class Vertices:
     ----------
     actions : ndarray of int, shape (K,)
         The actions that occur in some vertex; none if the direction is 0.
+
+    Raises
+    ------
+    ValueError
+        If the direction is not in the span of the features, or of these actions.
     """
 
     def __init__(self, features: Floats, direction: Floats) -> None:
@@ -33,13 +39,21 @@ class Vertices:
         self._features = np.ascontiguousarray(features[self.actions])
         self._direction = direction
         self._known: dict[bytes, Floats] = {}
+        self._only: Floats | None = None
+        # Looked for at the start, since that is when a problem may be refused.
+        size = self.actions.size
+        if size and frame_of(self._features, direction).basis.size == size:
+            self._only = coefficients_on(self._features, direction)
 
     def cheapest(self, sigma: Floats) -> Floats:
         r"""Return the vertices that minimise :math:`\sum_a |w_a| \sigma_a`, shape (R, K).
 
         A vertex is a function of its support. So the solver says which actions, and their
-        coefficients are solved for once for each set of them, to all digits.
+        coefficients are solved for once for each set of them, to all digits. Linearly independent
+        actions have one vertex, which is the cheapest whatever the deviations are.
         """
+        if self._only is not None:
+            return np.tile(self._only, (len(sigma), 1))
         designs = pe_designs(self._features, sigma**2, self._direction).weights
         packed = np.packbits(designs > 0, axis=1)
         _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)

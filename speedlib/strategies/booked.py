@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from speedlib.checks import Counts, Floats, check_number
+from speedlib.checks import Counts, Floats, check_number, check_rounds
 from speedlib.rewards import Rewards
 from speedlib.strategies._by_scatters import ByScatters, ByScattersTrial, Plan, deviations
 from speedlib.strategies._filling import level_excess
@@ -49,8 +49,9 @@ class BookedOptimism(ByScatters):
         optimistic; with 1/2, :math:`\sqrt2\,z_a = \sqrt{\log n / (T_a - 1)}`.
     regrowth : float
         The vertex and the shares are computed anew as soon as some action might have been pulled
-        this share of its pulls more often than when they were last computed, at least 0. With 0
-        they are in every round, and a trial then has a phase for each.
+        this share of its pulls more often than when they were last computed, at least 0. One more
+        pull of each action is always allowed, and the pulls that it lags behind its bookings. With
+        0 they are computed anew in every round, and a trial then has a phase for each.
 
     See Also
     --------
@@ -66,8 +67,14 @@ class BookedOptimism(ByScatters):
     round by round, so that no excess is above :math:`1/2 + 1/3 + \dots + 1/A`, A the number of
     actions that count.
 
-    Constant rewards have no scatter: an action's standard deviation is taken to be at least 1e-12
-    of the largest. If c is 0 the value is known to be 0, and the first action is pulled throughout.
+    T rewards that are all alike do not say that there is no noise: their standard deviation is
+    taken to be the share :math:`1/\sqrt T` of the largest. Gaussian rewards are never alike. Rare
+    ones are: on three arms with rewards 0 and 1, chances 0.02, 0.5 and 0.1 of a 1, a policy of
+    0.5, 0.3 and 0.2 and n = 30,000 rounds, n times the mean squared error is MEASURED_B times what
+    the oracle reaches, and intervals of 95 % hold the value in MEASURED_C % of trials. Were the
+    deviation taken for none it would be 19 times, and 85 %. An action without any noise, chance 0,
+    costs a share of MEASURED_Z. If c is 0 the value is known to be 0, and the first action is
+    pulled throughout.
 
     Examples
     --------
@@ -117,7 +124,7 @@ class BookedOptimism(ByScatters):
 
     def first_count(self, rounds: int) -> int:
         """Return how often each action is pulled at first, for a budget of n rounds."""
-        return math.ceil(self.first_pulls * math.log(rounds)) + 1
+        return math.ceil(self.first_pulls * math.log(check_rounds(rounds))) + 1
 
     def _trial(self, setting: Setting) -> Trial:
         vertices = Vertices(setting.features, setting.direction)
@@ -141,6 +148,24 @@ class BookedOptimism(ByScatters):
 MOST = 1e9
 
 
+class _Books(NamedTuple):
+    """What is remembered from phase to phase, for each replication.
+
+    Attributes
+    ----------
+    excess : array, shape (R, K)
+        Bookings less pulls since the first stage.
+    sums : array, shape (R, K)
+        The sum of the vertices of all booked rounds.
+    rounds : array of int, shape (R,)
+        How many were booked.
+    """
+
+    excess: Floats
+    sums: Floats
+    rounds: Counts
+
+
 class BookedTrial(ByScattersTrial):
     """A trial of `BookedOptimism`.
 
@@ -154,15 +179,14 @@ class BookedTrial(ByScattersTrial):
     def __init__(self, setting: Setting, strategy: BookedOptimism, vertices: Vertices) -> None:
         self.strategy, self._vertices = strategy, vertices
         size, replications = vertices.actions.size, setting.replications or 1
-        self._excess = np.zeros((replications, size))
-        self._sums = np.zeros((replications, size))
-        self._booked = np.zeros(replications, dtype=np.int64)
+        zeros = np.zeros((replications, size))
+        books = _Books(zeros, zeros, np.zeros(replications, dtype=np.int64))
         self._log = math.log(setting.rounds)
         counts = np.zeros((1, len(setting.features)), dtype=np.int64)
         if size:
             counts[:, vertices.actions] = strategy.first_count(setting.rounds)
             self._bookable = setting.rounds - int(counts.sum())
-            plan = Plan(counts, None)
+            plan = Plan(counts, None, books)
         else:
             counts[:, 0] = setting.rounds
             plan = Plan(counts, np.zeros(counts.shape))
@@ -170,7 +194,8 @@ class BookedTrial(ByScattersTrial):
 
     def _plan(self, rewards: Rewards) -> Plan:
         """Book a phase of each replication that is not finished yet, and pull accordingly."""
-        going, columns = np.flatnonzero(self._booked < self._bookable), self._vertices.actions
+        books: _Books = self._state.memory
+        going, columns = np.flatnonzero(books.rounds < self._bookable), self._vertices.actions
         cells = np.ix_(going, columns)
         pulled = rewards.counts[cells]
         sigma = deviations(rewards.scatters[cells], pulled)
@@ -178,30 +203,36 @@ class BookedTrial(ByScattersTrial):
         vertex = self._vertices.cheapest(sigma / (1 + np.sqrt(2) * z))
         cost = np.abs(vertex) * sigma
         shares = cost / cost.sum(axis=1, keepdims=True)
-        left = self._bookable - self._booked[going]
-        length = self._phase(pulled, shares, self._excess[going], left)
-        excess = self._excess[going] + length[:, None] * shares
+        left = self._bookable - books.rounds[going]
+        length = self._phase(pulled, shares, books.excess[going], left)
+        excess = books.excess[going] + length[:, None] * shares
         pulls = level_excess(excess, length)
 
         counts = np.zeros(rewards.counts.shape, dtype=np.int64)
         counts[cells] = pulls
-        self._excess[going] = excess - pulls
-        self._sums[going] += length[:, None] * vertex
-        self._booked[going] += length
-        if np.any(self._booked < self._bookable):
-            return Plan(counts, None)
+        after = _Books(*(kept.copy() for kept in books))
+        after.excess[going] = excess - pulls
+        after.sums[going] += length[:, None] * vertex
+        after.rounds[going] += length
+        if np.any(after.rounds < self._bookable):
+            return Plan(counts, None, after)
         coefficients = np.zeros(counts.shape)
-        coefficients[:, columns] = self._sums / self._bookable
-        return Plan(counts, coefficients)
+        coefficients[:, columns] = after.sums / self._bookable
+        return Plan(counts, coefficients, after)
 
     def _phase(self, pulled: Counts, shares: Floats, excess: Floats, left: Counts) -> Counts:
         """Return the most rounds in which no action surely grows by more than the share, (R,).
 
-        An action is pulled at most as often as its excess after the bookings, rounded up.
+        An action is pulled at most as often as its excess after the bookings, rounded up. One pull
+        is allowed in any case, and so is what an action lags behind. Were they not, one that is
+        owed a pull and has no share in the bookings would break off phase after phase, for as long
+        as others are owed more.
         """
-        allowed = np.floor(self.strategy.regrowth * pulled) - excess
+        if self.strategy.regrowth == 0:
+            return np.ones_like(left)
+        grown = np.floor(self.strategy.regrowth * pulled)
+        allowed = np.maximum(np.maximum(grown, 1.0), np.ceil(excess)) - excess
         used = shares > 0
-        unused = np.where(allowed >= 0, np.inf, 0.0)
-        rounds = np.where(used, allowed / np.where(used, shares, 1.0), unused).min(axis=1)
+        rounds = np.where(used, allowed / np.where(used, shares, 1.0), np.inf).min(axis=1)
         whole: Counts = np.floor(np.minimum(rounds, left)).astype(np.int64)
         return np.clip(whole, 1, left)
