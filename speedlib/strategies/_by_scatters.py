@@ -229,7 +229,7 @@ def deviations(scatters: Floats, counts: Counts) -> Floats:
 
     Only their ratios decide. T rewards without scatter, or with no more than rounding leaves (a
     share of `LEAST_SCATTER` of the largest), do not say that there is no noise: a value that comes
-    once in T rewards is missing from T of them with a chance above a third. Their deviation is
+    once in T rewards is missing from T of them with a chance of about a third. Their deviation is
     taken to be the share :math:`1/\sqrt T` of the largest, as if such a value came once in T
     rewards and lay one largest deviation off. Where no rewards differ, all count alike.
 

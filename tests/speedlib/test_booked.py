@@ -132,14 +132,47 @@ def test_actions_in_no_vertex_are_never_pulled() -> None:
 def test_no_count_grows_by_more_than_the_share(regrowth: float) -> None:
     strategy = BookedOptimism(regrowth=regrowth, first_pulls=1.0)
     trial = begin(strategy, six(0.5), POLICY, 300, 1, replications=5)
-    phases = phases_of(trial, six(0.5), 2)
-    counts = phases[0].counts
-    for rewards in phases[1:]:
-        several = rewards.rounds > 1
-        grown = rewards.counts / counts
-        assert np.all(grown[several] <= regrowth)
-        counts = counts + rewards.counts
+    rng, counts, longest = np.random.default_rng(2), trial.asked, 0
+    told = six(0.5).pull(counts, rng)
+    while not trial.committed:
+        owed = trial._state.memory.excess
+        pulls = trial.next_counts(told)
+        several = pulls.sum(axis=1) > 1
+        # One pull is always allowed, and what an action lags behind its bookings.
+        most = np.maximum(np.maximum(np.floor(regrowth * counts), 1), np.ceil(owed))
+        assert np.all(pulls[several] <= most[several])
+        told, counts = six(0.5).pull(pulls, rng), counts + pulls
+        longest = max(longest, pulls.sum(axis=1).max())
     assert np.all(counts.sum(axis=1) == 300)
+    assert longest == 1 if regrowth == 0 else longest > 10
+
+
+@pytest.mark.parametrize("regrowth", [0.1, 0.3])
+def test_phases_are_few_however_few_the_first_pulls(regrowth: float) -> None:
+    """Also where an action is owed a pull and the vertex does without it."""
+    strategy = BookedOptimism(first_pulls=0.1, regrowth=regrowth)
+    for seed in range(4):
+        trial = begin(strategy, six(0.5), POLICY, 10_000, 1)
+        assert len(phases_of(trial, six(0.5), seed)) < 30 / regrowth
+
+
+@pytest.mark.parametrize("small", [1e-6, 5e-10, 1e-12, 1e-15, 1e-18])
+def test_small_chances_are_refused_at_the_start_or_never(small: float) -> None:
+    policy = np.array([0.6, 0.4 - small, small])
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    for x in (np.eye(3), turn, np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])):
+        bandit = LinearBandit(x, np.ones(3), Sigma=np.diag([1.0, 4.0, 9.0]))
+        p = np.append(policy, np.zeros(len(x) - 3))
+        trial = begin(BookedOptimism(), bandit, p, 500, 1, replications=4)
+        found = trial.estimate(phases_of(trial, bandit, 2)[-1])
+        assert found.estimable.all()
+        assert trial.coefficients @ x == pytest.approx(np.tile(p @ x, (4, 1)), abs=1e-14)
+
+
+@pytest.mark.parametrize(("rounds", "error"), [(0, ValueError), ("x", TypeError), (2.5, TypeError)])
+def test_budgets_are_checked_by_name(rounds: object, error: type[Exception]) -> None:
+    with pytest.raises((error, ValueError), match="rounds: "):
+        BookedOptimism().first_count(rounds)
 
 
 def test_the_smallest_budget_is_named() -> None:

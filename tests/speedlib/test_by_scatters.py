@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import sys
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -11,7 +14,7 @@ from speedlib import SPEED, AdaptiveNeyman, BookedOptimism, LinearBandit, mse_cu
 from speedlib.live import PHASES, advance
 from speedlib.rewards import Rewards
 from speedlib.simulation import squared_errors
-from speedlib.strategies._by_scatters import deviations
+from speedlib.strategies._by_scatters import ByScattersTrial, Plan, deviations
 from speedlib.trials import Strategy, Trial, commit
 
 from .cases import BALL, BY_SCATTERS, ROTATED, begin, phases_of
@@ -78,9 +81,11 @@ def test_the_estimate_combines_the_means_of_all_rewards(strategy: Strategy) -> N
 
 
 def test_deviations_are_shares_of_the_largest_and_never_zero() -> None:
-    scatters = np.array([[0.0, 8.0, 2.0], [0.0, 0.0, 0.0]])
-    counts = np.array([[5, 3, 3], [2, 4, 9]])
-    assert deviations(scatters, counts).tolist() == [[1e-12, 1.0, 0.5], [1e-12] * 3]
+    scatters = np.array([[0.0, 8.0, 2.0], [0.0, 0.0, 0.0], [8e-26, 8.0, 8e-22]])
+    counts = np.array([[16, 3, 3], [2, 4, 9], [100, 3, 3]])
+    found = deviations(scatters, counts)
+    assert found[:2].tolist() == [[0.25, 1.0, 0.5], [1e-12] * 3]
+    assert found[2] == pytest.approx([0.1, 1.0, 1e-11])
 
 
 @each
@@ -150,6 +155,123 @@ def test_refusals_before_the_end(strategy: Strategy) -> None:
         trial.first_counts()
 
 
+@each
+def test_rare_values_are_not_taken_for_none(strategy: Strategy) -> None:
+    """Rewards 0 and 1: what was not seen to vary is pulled on, and the interval holds the value."""
+    policy, size, n = np.array([0.5, 0.3, 0.2]), 4000, 30_000
+    for chance in (0.02, 0.005, 0.0005, 0.0):
+        chances, rng = np.array([chance, 0.5, 0.1]), np.random.default_rng(5)
+
+        def pull(counts: np.ndarray, chances=chances, rng=rng) -> Rewards:
+            ones = rng.binomial(counts, chances)
+            pulled = np.maximum(counts, 1)
+            return Rewards(counts, ones / pulled, ones * (counts - ones) / pulled)
+
+        trial = strategy.begin(np.eye(3), policy, n, rng=1, replications=size)
+        found, value = play(trial, pull), policy @ chances
+        low, high = found.interval(0.95)
+        assert 0.93 < np.mean((low <= value) & (value <= high)) < 0.97
+        best = np.sum(policy * np.sqrt(chances * (1 - chances))) ** 2
+        assert n * np.mean((found.value - value) ** 2) < 1.3 * best
+
+
+@each
+@pytest.mark.parametrize("level", [0.0, 1.7e9])
+def test_errors_are_known_far_from_zero(strategy: Strategy, level: float) -> None:
+    """Of many rewards with a large mean even true noise looks like rounding."""
+    rng, noise = np.random.default_rng(4), 1e-3 * np.array([1.0, 2.0, 0.5])
+
+    def pull(counts: np.ndarray) -> Rewards:
+        actions = np.repeat(np.arange(3), counts)
+        rewards = level + noise[actions] * rng.standard_normal(actions.size)
+        return Rewards.from_log(actions, rewards, 3)
+
+    policy = np.array([0.5, 0.3, 0.2])
+    trial = strategy.begin(np.eye(3), policy, 10_000, rng=1)
+    found = play(trial, pull)
+    error = np.sqrt(float(trial.error_given_pulls(noise**2)))
+    assert float(found.standard_error) == pytest.approx(error, rel=0.05)
+
+
+@each
+@pytest.mark.parametrize("level", [0.1, 1.7e9 / 7])
+def test_the_error_of_constant_rewards_is_unknown(strategy: Strategy, level: float) -> None:
+    def pull(counts: np.ndarray) -> Rewards:
+        actions = np.repeat(np.arange(3), counts)
+        return Rewards.from_log(actions, np.full(actions.size, level), 3)
+
+    trial = strategy.begin(np.eye(3), np.array([0.5, 0.3, 0.2]), 10_000, rng=1)
+    assert play(trial, pull).standard_error == np.inf
+
+
+def ended(trial: Trial, seed: int) -> list[list[int]]:
+    """Play on to the end; return the pulls of each phase and what comes out."""
+    rng, counts = np.random.default_rng(seed), [trial.asked]
+    while not trial.committed:
+        counts.append(trial.next_counts(BALL.bandit.pull(counts[-1], rng)))
+    found = trial.estimate(BALL.bandit.pull(counts[-1], rng))
+    return [*(each.tolist() for each in counts), found.value.tolist()]
+
+
+@each
+def test_a_copy_goes_its_own_way(strategy: Strategy) -> None:
+    def halfway() -> Trial:
+        trial = begin(strategy, BALL.bandit, BALL.policy, 400, 3, replications=3)
+        trial.next_counts(BALL.bandit.pull(trial.asked, np.random.default_rng(6)))
+        return trial
+
+    alone = ended(halfway(), 7)
+    trial = halfway()
+    twin = copy.copy(trial)
+    assert ended(twin, 8) != alone
+    assert ended(trial, 7) == alone
+
+
+class Interrupt:
+    """Interrupts the code of a trial before its k-th line."""
+
+    def __init__(self, line: int) -> None:
+        self.left = line
+
+    def __call__(self, frame: FrameType, event: str, _arg: object) -> Interrupt | None:
+        ours = frame.f_code.co_filename.endswith(("booked.py", "_by_scatters.py"))
+        if ours and event == "line":
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self if ours else None
+
+
+@pytest.mark.parametrize("phases", [0, 1, 3])
+def test_an_interrupt_leaves_a_trial_as_it_was(phases: int) -> None:
+    strategy, line, ends = BookedOptimism(first_pulls=1.0), 0, False
+    while not ends:
+        line += 1
+        trials = [
+            begin(strategy, BALL.bandit, BALL.policy, 150, 3, replications=3) for _ in range(2)
+        ]
+        rng = np.random.default_rng(6)
+        for _ in range(phases):
+            rewards = BALL.bandit.pull(trials[0].asked, rng)
+            for trial in trials:
+                trial.next_counts(rewards)
+        before = trials[0].asked
+        rewards, traced = BALL.bandit.pull(before, rng), sys.gettrace()
+        try:
+            sys.settrace(Interrupt(line))
+            trials[0].next_counts(rewards)
+            ends = True
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(traced)
+        if trials[0].asked is before:
+            trials[0].next_counts(rewards)
+        trials[1].next_counts(rewards)
+        assert ended(trials[0], 7) == ended(trials[1], 7)
+    assert line > 30
+
+
 # --- errors ---------------------------------------------------------------------------------------
 
 
@@ -179,6 +301,38 @@ def test_methods_say_what_was_done(noise: str) -> None:
         assert np.isfinite(curves.mse).all()
         spread = curves.standard_error * np.sqrt(40) / curves.mse
         assert (spread[0, 0] > 0.5) == (by_scatters == "draws")
+
+
+def test_exact_errors_know_what_coefficients_miss() -> None:
+    """A chance that is lost in rounding, of an action whose rewards are large."""
+    policy = np.exp([0.0, -0.5, -40.0])
+    policy /= policy.sum()
+    bandit = LinearBandit(np.eye(3), [0.0, 0.0, 1e14], variances=np.full(3, 1e-6))
+    strategies = [BookedOptimism(), AdaptiveNeyman()]
+    exact, drawn = (
+        mse_curve(bandit, policy, strategies, [3000], 200, seed=1, method=method)
+        for method in ("exact", "draws")
+    )
+    assert exact.mse == pytest.approx(drawn.mse, rel=0.05)
+    assert np.all(exact.mse > 1e-8)
+
+
+def test_coefficients_that_miss_the_direction_estimate_nothing() -> None:
+    class Short(ByScattersTrial):
+        """Gives the third action no coefficient."""
+
+        def _plan(self, rewards: Rewards) -> Plan:
+            return Plan(np.array([[5, 5, 5]]), np.array([[0.5, 0.3, 0.0]]))
+
+    setting = begin(
+        BookedOptimism(), one_hot([0.5, 0.3, 0.2], np.ones(3)).bandit, [0.5, 0.3, 0.2], 200, 1
+    ).setting
+    trial = Short(setting, "Short", Plan(np.array([[5, 5, 5]]), None))
+    rewards = Rewards([5, 5, 5], [1.0, 2.0, 3.0], [1.0, 1.0, 1.0])
+    trial.next_counts(rewards)
+    found = trial.estimate(rewards)
+    assert not found.estimable and found.standard_error == np.inf
+    assert not trial.commitment.estimable
 
 
 class Replay:

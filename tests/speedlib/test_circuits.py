@@ -77,6 +77,62 @@ def test_a_direct_sum_leaves_the_other_part_out() -> None:
     )
 
 
+@settings(max_examples=60, deadline=None)
+@given(problems(), st.data())
+def test_lengths_and_units_do_not_matter(
+    problem: tuple[np.ndarray, np.ndarray], data: st.DataObject
+) -> None:
+    x, c = problem
+    power = st.integers(-18, 18)
+    lengths = 2.0 ** np.array([data.draw(power) for _ in range(len(x))])
+    units = 2.0 ** np.array([data.draw(st.integers(-90, 90)) for _ in range(x.shape[1])])
+    exact = occurring(x, c)
+    assert occurring(x * units * lengths[:, None], c * units).tolist() == exact.tolist()
+
+
+def test_short_actions_and_long_ones_occur_alike() -> None:
+    x = np.array([[1e-5, 1e-5], [1e5, 1e5], [1e5, -1e5], [0, 1.0]])
+    assert occurring(x, x.mean(axis=0)).all()
+    x = np.array([[1e-6, 0], [1e5, 0], [0, 1]])
+    for order in itertools.permutations(range(3)):
+        assert occurring(x[list(order)], x.mean(axis=0)).all()
+        found = Vertices(x[list(order)], x.mean(axis=0)).cheapest(np.ones((1, 3)))
+        assert found @ x[list(order)] == pytest.approx(x.mean(axis=0)[None], rel=1e-12)
+
+
+@pytest.mark.parametrize("small", [1e-6, 5e-10, 1e-12])
+def test_what_is_small_is_not_zero(small: float) -> None:
+    """Nor is it where only a turned basis shows it, or an action needs another but little."""
+    x, c = np.eye(3), np.array([0.6, 0.4 - small, small])
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    assert occurring(x, c).all() and occurring(x @ turn, c @ turn).all()
+    x = np.array([[1.0, 0, 0], [0, 1, 0], [1, small, 0], [0, 0, 1]])
+    c = np.array([1.0, 0, 0])
+    assert occurring(x, c).tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize("d", [2, 5, 20, 60])
+def test_rounding_joins_nothing(d: int) -> None:
+    """Two spaces that know nothing of each other, in coordinates that hide them."""
+    rng = np.random.default_rng(d)
+    for _ in range(20):
+        x = np.zeros((6 * d, 2 * d))
+        x[: 3 * d, :d], x[3 * d :, d:] = rng.normal(size=(2, 3 * d, d))
+        policy = np.append(rng.dirichlet(np.ones(3 * d)), np.zeros(3 * d))
+        x = x @ np.linalg.qr(rng.normal(size=(2 * d, 2 * d)))[0]
+        x *= 10.0 ** rng.uniform(-3, 3, size=(6 * d, 1))
+        assert occurring(x, policy @ x).tolist() == (policy > 0).tolist()
+
+
+def test_independent_actions_have_one_vertex(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is solved for at the start, and no search is made for it."""
+    x, sigma = np.random.default_rng(1).normal(size=(4, 6)), np.full((3, 4), 2.0)
+    w = np.array([0.1, 0.2, 0.3, 0.4])
+    found = Vertices(x, w @ x)
+    monkeypatch.setattr("speedlib.strategies._vertices.pe_designs", None)
+    assert found.cheapest(sigma) == pytest.approx(np.tile(w, (3, 1)), rel=1e-12)
+
+
 @settings(max_examples=40, deadline=None)
 @given(problems(), st.integers(0, 10**6))
 def test_the_cheapest_vertex_is_the_cheapest_of_all(

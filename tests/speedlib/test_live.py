@@ -10,8 +10,9 @@ import pytest
 
 from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.run.execution import Job, execute
-from speedlib import SPEED, LinearBandit, OnPolicy, PerArm, Rewards, Strategy
-from speedlib.live import Actions, Progress, advance, read_actions, read_log
+from speedlib import SPEED, BookedOptimism, LinearBandit, OnPolicy, PerArm, Rewards, Strategy, play
+from speedlib.live import PHASES, Actions, Progress, advance, read_actions, read_log
+from speedlib.trials import Trial
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "beyond" / "your-own-experiment.ipynb"
 ACTIONS = "action,size,colour,probability\nred,1,0,0.5\nblue, 0, 1 ,0.3\ngrey,1,1,0.2\n"
@@ -170,6 +171,44 @@ def test_a_growing_log_ends_where_the_trial_ends(
 def logged(phases: list[tuple[int, int, float]], phase: int) -> Rewards:
     chosen = [(action, reward) for k, action, reward in phases if k == phase]
     return Rewards.from_log([a for a, _ in chosen], [r for _, r in chosen], 3)
+
+
+def test_a_log_may_have_as_many_phases_as_rounds(tmp_path: Path, actions: Actions) -> None:
+    """As of a strategy with a phase for each round; in any order, and taken up at any place."""
+    bandit = LinearBandit(actions.features, [1.0, 2.0], Sigma=np.diag([0.5, 2.0]))
+    strategy, path = BookedOptimism(regrowth=0.0), tmp_path / "log.csv"
+
+    def fresh() -> Trial:
+        return strategy.begin(actions.features, actions.policy, 1500, rng=5)
+
+    trial, rng, phases = fresh(), np.random.default_rng(1), []
+
+    def pull(counts: np.ndarray) -> Rewards:
+        drawn = np.repeat(np.arange(3), counts)
+        rewards = bandit.pull_each(drawn, rng)
+        phases.append([(actions.names[a], float(r)) for a, r in zip(drawn, rewards, strict=True)])
+        return Rewards.from_log(drawn, rewards, 3)
+
+    expected = play(trial, pull)
+    assert len(phases) > PHASES
+    for last in (len(phases), len(phases) - 1, PHASES + 1):
+        rows = [
+            f"{k},{name},{reward!r}\n"
+            for k, told in enumerate(phases[:last], 1)
+            for name, reward in told
+        ]
+        np.random.default_rng(2).shuffle(rows)
+        path.write_text("phase,action,reward\n" + "".join(rows))
+        progress = advance(fresh(), read_log(path, actions), actions.names)
+        assert progress.phase == min(last + 1, len(phases))
+        assert (progress.estimate is None) == (last < len(phases))
+        if progress.estimate is not None:
+            assert float(progress.estimate.value) == pytest.approx(float(expected.value))
+    path.write_text("phase,action,reward\n" + "".join(rows) + f"{len(rows) + 2},red,1\n")
+    with pytest.raises(
+        ValueError, match=rf"phase holds {len(rows) + 2}; .* {len(rows) + 1}: write"
+    ):
+        read_log(path, actions)
 
 
 def test_a_log_with_more_than_was_asked_for_is_refused(actions: Actions) -> None:
