@@ -233,13 +233,14 @@ def deviations(scatters: Floats, counts: Counts) -> Floats:
     taken to be the share :math:`1/\sqrt T` of the largest, as if such a value came once in T
     rewards and lay one largest deviation off. Where no rewards differ, all count alike.
 
-    *Why that much.* Let a value have the chance q and lie D off. Unseen in T rewards it is as long
-    as qT is of the order of 1, and the variance is then about :math:`D^2/T`. Less, say 1/T for the
-    deviation, would leave noise unseen that counts: n rounds would pull the action about
-    :math:`\sqrt n` times, a chance of :math:`1/\sqrt n` could stay unseen, and would add
-    :math:`D^2/\sqrt n\,/\sqrt n` to the error, as much as all the rest. With :math:`1/\sqrt T` there
-    are about :math:`n^{2/3}` pulls, and what stays unseen adds :math:`n^{-4/3}`. Where there is no
-    noise indeed, these pulls raise the error by a share of the order :math:`n^{-1/3}`.
+    *Why that much.* Let a value have the chance q and lie D off. It may stay unseen in T rewards
+    while qT is of the order of 1, and the variance is then about :math:`D^2/T`. With less, say a
+    share of 1/T for the deviation, n rounds would pull the action about :math:`\sqrt n` times. A
+    chance of :math:`1/\sqrt n` could stay unseen and would add
+    :math:`D^2 n^{-1/2} / \sqrt n = D^2/n` to the error, as much as all the rest. With
+    :math:`1/\sqrt T` there are about :math:`n^{2/3}` pulls, and what stays unseen adds
+    :math:`D^2 n^{-4/3}`. Where there is no noise indeed, these pulls raise the error by a share of
+    the order :math:`n^{-1/3}`.
     """
     found = np.sqrt(scatters / (counts - 1))
     largest = found.max(axis=1, keepdims=True)

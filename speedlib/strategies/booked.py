@@ -73,8 +73,8 @@ class BookedOptimism(ByScatters):
     0.5, 0.3 and 0.2 and n = 30,000 rounds, n times the mean squared error is what the oracle
     reaches to within 1 %, and intervals of 95 % hold the value in 94.9 % of trials. Were the
     deviation taken for none it would be 19 times that, and 85 %. The price is paid where there is
-    no noise indeed: with chance 0 instead of 0.02 it is 4 % more. If c is 0 the value is known to be 0, and the first action is
-    pulled throughout.
+    no noise indeed: with chance 0 instead of 0.02 it is 4 % more. If c is 0 the value is known to
+    be 0, and the first action is pulled throughout.
 
     Examples
     --------
@@ -210,7 +210,7 @@ class BookedTrial(ByScattersTrial):
 
         counts = np.zeros(rewards.counts.shape, dtype=np.int64)
         counts[cells] = pulls
-        after = _Books(*(kept.copy() for kept in books))
+        after = _Books(books.excess.copy(), books.sums.copy(), books.rounds.copy())
         after.excess[going] = excess - pulls
         after.sums[going] += length[:, None] * vertex
         after.rounds[going] += length

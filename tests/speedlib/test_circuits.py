@@ -83,7 +83,7 @@ def test_lengths_and_units_do_not_matter(
     problem: tuple[np.ndarray, np.ndarray], data: st.DataObject
 ) -> None:
     x, c = problem
-    power = st.integers(-18, 18)
+    power = st.sampled_from([-18, 0, 18])
     lengths = 2.0 ** np.array([data.draw(power) for _ in range(len(x))])
     units = 2.0 ** np.array([data.draw(st.integers(-90, 90)) for _ in range(x.shape[1])])
     exact = occurring(x, c)
