@@ -239,9 +239,9 @@ ROUNDING = 2.3e-16
 #: A residual of this share of the rewards is what a fit through all of them leaves by rounding.
 NO_DEVIATION = 1e-13
 
-#: Standard deviation of rewards relative to the largest of any action: one below is raised to it
-#: where it decides pulls, so that constant rewards leave costs positive. Floats resolve it, and the
-#: pulls that it may waste are one in 10^12.
+#: Standard deviation of rewards relative to the largest of any action: up to here it may be what
+#: rounding leaves of equal rewards, which do not say that there is no noise. Noise so small takes
+#: one pull in 10^12, so that few are wasted where it is genuine.
 LEAST_SCATTER = 1e-12
 
 #: A second regression takes no first variance for smaller than this share of the mean square, since

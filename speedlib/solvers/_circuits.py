@@ -40,8 +40,9 @@ def occurring(features: Floats, direction: Floats) -> Flags:
     so that neither units nor lengths matter. A coordinate counts as 0 if it may be rounding alone:
     entries that are off by :math:`\epsilon` move the j-th coordinate of a vector v, whose
     coordinates are y, by up to :math:`\epsilon\,|b_j|\,(1 + \sum_i |y_i|)`, with :math:`b_j` the
-    dual of the j-th basis vector. No more than that may be dropped. One action too many costs its
-    first pulls, one too few may cost a vertex, or the direction itself.
+    dual of the j-th basis vector. No more than that may be dropped; and much less where, with basis
+    vectors that nearly depend, all that is dropped sums to more than such an error of v. One action
+    too many costs its first pulls, one too few may cost a vertex, or the direction itself.
 
     Raises
     ------
@@ -56,12 +57,16 @@ def occurring(features: Floats, direction: Floats) -> Flags:
     frame = frame_of(features, direction)
     points = frame.points(features, np.arange(len(features)))
     vectors = unit_rows(np.vstack([points, frame.target]))
-    dual = np.linalg.inv(vectors[frame.basis])
-    needs = np.abs(np.linalg.solve(vectors[frame.basis].T, vectors.T)).T
-    terms = 1 + needs.sum(axis=1, keepdims=True)
-    rounding = SOLUTION_ROUNDING * np.linalg.norm(dual, axis=0) * terms
-    vector, place = np.nonzero(needs > rounding)
-    size = len(vectors)
-    edges = coo_array((np.ones(vector.size), (vector, frame.basis[place])), shape=(size, size))
+    basis = vectors[frame.basis]
+    needs = np.linalg.solve(basis.T, vectors.T).T
+    size = np.abs(needs)
+    error = SOLUTION_ROUNDING * (1 + size.sum(axis=1, keepdims=True))
+    rounding = error * np.linalg.norm(np.linalg.inv(basis), axis=0)
+    dropped = np.where(size > rounding, 0.0, needs) @ basis
+    lost = np.linalg.norm(dropped, axis=1, keepdims=True) > len(basis) * error
+    rounding = np.where(lost, error, rounding)
+    vector, place = np.nonzero(size > rounding)
+    shape = (len(vectors), len(vectors))
+    edges = coo_array((np.ones(vector.size), (vector, frame.basis[place])), shape=shape)
     labels = connected_components(edges, directed=False)[1]
     return np.asarray(labels[:-1] == labels[-1])

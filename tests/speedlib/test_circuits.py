@@ -111,6 +111,20 @@ def test_what_is_small_is_not_zero(small: float) -> None:
     assert occurring(x, c).tolist() == [True, True, True, False]
 
 
+def test_what_nearly_parallel_actions_share_is_not_dropped() -> None:
+    """Coordinates in such a basis are known badly one by one, and well together."""
+    rng = np.random.default_rng(1)
+    for apart in (1e-7, 1e-9, 1e-10):
+        for small in (1e-4, 1e-8, 1e-10):
+            for _ in range(20):
+                x = rng.normal(size=(3, 4))
+                x[1] = x[0] * (1 + apart * rng.normal(size=4))
+                for p in ([0, small, 1 - small], [small, 0, 1 - small], [small, small, 1]):
+                    found = Vertices(x, p @ x)
+                    vertex = found.cheapest(np.ones((1, found.actions.size)))
+                    assert vertex @ x[found.actions] == pytest.approx((p @ x)[None], abs=1e-12)
+
+
 @pytest.mark.parametrize("d", [2, 5, 20, 60])
 def test_rounding_joins_nothing(d: int) -> None:
     """Two spaces that know nothing of each other, in coordinates that hide them."""
