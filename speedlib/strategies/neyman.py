@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from speedlib._arrays import shown
-from speedlib.checks import Floats, Indices, check_count, check_share
+from speedlib.checks import Floats, Indices, check_count, check_rounds, check_share
 from speedlib.rewards import Rewards
 from speedlib.strategies._by_scatters import ByScatters, ByScattersTrial, Plan, deviations
 from speedlib.strategies._filling import top_up
@@ -64,8 +64,9 @@ class AdaptiveNeyman(ByScatters):
     :math:`n^{-2}`. A fixed pilot is too short in the end wherever a share is below the first
     fraction: five pulls at a share of a tenth, with two stages, from a thousand rounds on.
 
-    Constant rewards have no scatter: an action's standard deviation is taken to be at least 1e-12
-    of the largest. If c is 0 the value is known to be 0, and the first action is pulled throughout.
+    T equal rewards have no scatter: their action's standard deviation is taken to be
+    :math:`1/\sqrt T` of the largest. If c is 0 the value is known to be 0, and the first action is
+    pulled throughout.
 
     References
     ----------
@@ -120,6 +121,9 @@ class AdaptiveNeyman(ByScatters):
 
     def pilot_pulls(self, rounds: int) -> int:
         """Return how often each action is pulled at first, for a budget of n rounds."""
+        return self._pilot(check_rounds(rounds))
+
+    def _pilot(self, rounds: int) -> int:
         if isinstance(self.pilot, str):
             return math.isqrt(rounds - 1) + 1
         return self.pilot
@@ -141,7 +145,7 @@ class AdaptiveNeyman(ByScatters):
     def _smallest(self, actions: int) -> int:
         """Return the smallest budget: the least n above the pulls of the pilot."""
         n = 1
-        while (needed := actions * self.pilot_pulls(n) + 1) > n:
+        while (needed := actions * self._pilot(n) + 1) > n:
             n = needed
         return n
 
@@ -168,8 +172,8 @@ class NeymanTrial(ByScattersTrial):
             counts[:, 0], last = setting.rounds, coefficients[None]
         totals = [math.floor(f * setting.rounds) for f in strategy.fractions]
         totals.append(setting.rounds)
-        self._totals = sorted({total for total in totals if total > counts.sum()})
-        super().__init__(setting, strategy.name, Plan(counts, last))
+        later = sorted({total for total in totals if total > counts.sum()})
+        super().__init__(setting, strategy.name, Plan(counts, last, tuple(later)))
 
     def _plan(self, rewards: Rewards) -> Plan:
         """Bring counts to the next total."""
@@ -177,11 +181,10 @@ class NeymanTrial(ByScattersTrial):
         sigma = deviations(rewards.scatters[:, self._support], spent)
         cost = np.abs(self._w[self._support]) * sigma
         shares = cost / cost.sum(axis=1, keepdims=True)
-        total = self._totals[0]
+        total, *later = self._state.memory
         counts = np.zeros(rewards.counts.shape, dtype=np.int64)
         counts[:, self._support] = top_up(spent, shares, total)
-        self._totals = self._totals[1:]
-        return Plan(counts, None if self._totals else self._w[None])
+        return Plan(counts, None if later else self._w[None], tuple(later))
 
 
 def _fractions(given: Any) -> tuple[float, ...]:

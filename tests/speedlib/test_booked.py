@@ -8,7 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from speedlib import BookedOptimism, LinearBandit, mse_curve, one_hot, optimal_design, play
+from speedlib import (
+    AdaptiveNeyman,
+    BookedOptimism,
+    LinearBandit,
+    mse_curve,
+    one_hot,
+    optimal_design,
+    play,
+)
 from speedlib.rewards import Rewards
 
 from .cases import BALL, begin, phases_of, space
@@ -173,6 +181,8 @@ def test_small_chances_are_refused_at_the_start_or_never(small: float) -> None:
 def test_budgets_are_checked_by_name(rounds: object, error: type[Exception]) -> None:
     with pytest.raises((error, ValueError), match="rounds: "):
         BookedOptimism().first_count(rounds)
+    with pytest.raises((error, ValueError), match="rounds: "):
+        AdaptiveNeyman().pilot_pulls(rounds)
 
 
 def test_the_smallest_budget_is_named() -> None:

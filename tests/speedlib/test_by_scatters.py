@@ -234,7 +234,7 @@ class Interrupt:
         self.left = line
 
     def __call__(self, frame: FrameType, event: str, _arg: object) -> Interrupt | None:
-        ours = frame.f_code.co_filename.endswith(("booked.py", "_by_scatters.py"))
+        ours = frame.f_code.co_filename.endswith(("booked.py", "neyman.py", "_by_scatters.py"))
         if ours and event == "line":
             self.left -= 1
             if self.left == 0:
@@ -242,9 +242,19 @@ class Interrupt:
         return self if ours else None
 
 
-@pytest.mark.parametrize("phases", [0, 1, 3])
-def test_an_interrupt_leaves_a_trial_as_it_was(phases: int) -> None:
-    strategy, line, ends = BookedOptimism(first_pulls=1.0), 0, False
+@pytest.mark.parametrize(
+    ("strategy", "phases"),
+    [
+        (BookedOptimism(first_pulls=1.0), 0),
+        (BookedOptimism(first_pulls=1.0), 1),
+        (BookedOptimism(first_pulls=1.0), 3),
+        (AdaptiveNeyman.many(pilot=2), 0),
+        (AdaptiveNeyman.many(pilot=2), 2),
+    ],
+    ids=lambda each: getattr(each, "name", each),
+)
+def test_an_interrupt_leaves_a_trial_as_it_was(strategy: Strategy, phases: int) -> None:
+    line, ends = 0, False
     while not ends:
         line += 1
         trials = [
