@@ -101,7 +101,7 @@ class AdaptiveNeyman(ByScatters):
 
     @classmethod
     def many(cls, **changes: Any) -> Self:
-        """Return it with ten decisions, each at twice the rounds of the one before, the last at 96 %.
+        """Return it with ten decisions, each at twice the rounds of the last one, up to 96 %.
 
         Parameters
         ----------
