@@ -13,16 +13,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
 from speedlib.checks import Counts, Floats
-
-#: Entries of a vertex below this are zero.
-SMALL = 1e-9
-#: Bases with a determinant below this share of the largest are none.
-SINGULAR = 1e-9
 
 
 def lead_bound(actions: int, largest: int = 1) -> float:
@@ -70,23 +64,6 @@ def last_one_standing(actions: int) -> Floats:
     for t in range(actions - 1):
         rows[t, t:] = 1 / (actions - t)
     return rows
-
-
-def vertices(features: Floats, direction: Floats) -> Floats:
-    r"""Return all w with :math:`\sum_a w_ax_a = c` and linearly independent support, shape (K, A).
-
-    By trying every basis, so for few actions only. The features must span the space.
-    """
-    n_actions, d = features.shape
-    subsets = np.array(list(combinations(range(n_actions), d)))
-    sub = features[subsets]
-    size = np.abs(np.linalg.det(sub))
-    keep = size > SINGULAR * size.max()
-    found = np.zeros((int(keep.sum()), n_actions))
-    weights = np.linalg.solve(np.swapaxes(sub[keep], 1, 2), direction[:, None])[..., 0]
-    np.put_along_axis(found, subsets[keep], weights, axis=1)
-    found[np.abs(found) < SMALL] = 0.0
-    return np.unique(found.round(12), axis=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ dependent, and Y may be biased.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ from speedlib.estimators import ValueEstimate, conditional_variance, is_estimabl
 from speedlib.rewards import Rewards
 from speedlib.trials import Commitment, Setting, Strategy, Trial
 
-__all__ = ["ByScatters", "ByScattersTrial", "Plan", "deviations"]
+__all__ = ["ByScatters", "ByScattersTrial", "Plan", "check_first_stage", "deviations"]
 
 
 class Plan(NamedTuple):
@@ -222,6 +223,26 @@ class ByScattersTrial(Trial):
                 f"{self.name}: tell the trial its rewards by next_counts until it has committed"
             )
         return state.commitment, state.coefficients
+
+
+def check_first_stage(name: str, actions: int, pulls: Callable[[int], int], rounds: int) -> None:
+    """Check that n rounds are more than the first pulls of all actions, `pulls(n)` of each.
+
+    Raises
+    ------
+    ValueError
+        If they are not; it names the least n that is.
+    """
+    each = pulls(rounds)
+    if actions * each < rounds:
+        return
+    least = 1
+    while (needed := actions * pulls(least) + 1) > least:
+        least = needed
+    raise ValueError(
+        f"rounds: {name} first pulls {actions} actions {each} times each and must have more rounds "
+        f"than that; got {rounds}; the smallest budget is {least}"
+    )
 
 
 def deviations(scatters: Floats, counts: Counts) -> Floats:

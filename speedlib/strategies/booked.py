@@ -10,7 +10,13 @@ import numpy as np
 
 from speedlib.checks import Counts, Floats, check_number, check_rounds
 from speedlib.rewards import Rewards
-from speedlib.strategies._by_scatters import ByScatters, ByScattersTrial, Plan, deviations
+from speedlib.strategies._by_scatters import (
+    ByScatters,
+    ByScattersTrial,
+    Plan,
+    check_first_stage,
+    deviations,
+)
 from speedlib.strategies._filling import level_excess
 from speedlib.strategies._vertices import Vertices
 from speedlib.trials import Setting, Trial
@@ -128,20 +134,8 @@ class BookedOptimism(ByScatters):
 
     def _trial(self, setting: Setting) -> Trial:
         vertices = Vertices(setting.features, setting.direction)
-        n, each, size = setting.rounds, self.first_count(setting.rounds), vertices.actions.size
-        if size * each >= n:
-            raise ValueError(
-                f"rounds: {self.name} first pulls {size} actions {each} times each and must have "
-                f"more rounds than that; got {n}; the smallest budget is {self._smallest(size)}"
-            )
+        check_first_stage(self.name, vertices.actions.size, self.first_count, setting.rounds)
         return BookedTrial(setting, self, vertices)
-
-    def _smallest(self, actions: int) -> int:
-        """Return the smallest budget: the least n above the pulls of the first stage."""
-        n = 1
-        while (needed := actions * self.first_count(n) + 1) > n:
-            n = needed
-        return n
 
 
 #: Larger parameters than anybody needs; their products stay within floats.

@@ -12,7 +12,13 @@ import numpy as np
 from speedlib._arrays import shown
 from speedlib.checks import Floats, Indices, check_count, check_rounds, check_share
 from speedlib.rewards import Rewards
-from speedlib.strategies._by_scatters import ByScatters, ByScattersTrial, Plan, deviations
+from speedlib.strategies._by_scatters import (
+    ByScatters,
+    ByScattersTrial,
+    Plan,
+    check_first_stage,
+    deviations,
+)
 from speedlib.strategies._filling import top_up
 from speedlib.strategies._known_support import known_support, support_of
 from speedlib.trials import Setting, Trial
@@ -133,21 +139,8 @@ class AdaptiveNeyman(ByScatters):
             w = known_support(setting.features, setting.direction, self.name)
         else:
             w = support_of(self.support, setting.features, setting.direction)
-        size, n = int(np.count_nonzero(w)), setting.rounds
-        each = self.pilot_pulls(n)
-        if size * each >= n:
-            raise ValueError(
-                f"rounds: {self.name} first pulls {size} actions {each} times each and must have "
-                f"more rounds than that; got {n}; the smallest budget is {self._smallest(size)}"
-            )
+        check_first_stage(self.name, int(np.count_nonzero(w)), self._pilot, setting.rounds)
         return NeymanTrial(setting, self, w)
-
-    def _smallest(self, actions: int) -> int:
-        """Return the smallest budget: the least n above the pulls of the pilot."""
-        n = 1
-        while (needed := actions * self._pilot(n) + 1) > n:
-            n = needed
-        return n
 
 
 class NeymanTrial(ByScattersTrial):

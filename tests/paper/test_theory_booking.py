@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from paper.theory.booking import last_one_standing, lead_bound, leads, play, vertices
+from paper.theory.booking import last_one_standing, lead_bound, leads, play
 from paper.theory.hard_family import HardFamily
+from paper.theory.regret import vertices
 from speedlib import BookedOptimism, LinearBandit, mse_curve
 
 

@@ -1,4 +1,4 @@
-"""Strategies of one's own whose estimate, or whose word on variances, does not fit."""
+"""Strategies of one's own: designs, estimates and words on variances, fitting or not."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from speedlib import LinearBandit, PerArm, play
+from speedlib.strategies import FixedDesign, PlugIn
 
 from .cases import BALL, begin, finish
 
@@ -130,3 +131,52 @@ def test_a_word_on_variances_may_be_lists(monkeypatch) -> None:
     trial = OwnWord(exploration_rounds=3).begin(THREE.features, np.full(3, 1 / 3), 6, rng=1)
     with pytest.warns(UserWarning, match="of 2 actions whose variances .*: so it is said"):
         trial.next_counts(THREE.pull(trial.first_counts(), np.random.default_rng(1)))
+
+
+class OwnDesigns(PlugIn):
+    default_name = "Mine"
+    answer: object = None
+
+    def designs(self, variances: np.ndarray, setting: object) -> object:
+        return self.answer
+
+
+class OwnDesign(FixedDesign):
+    default_name = "Fixed"
+    answer: object = None
+
+    def design(self, setting: object) -> object:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (np.full(4, 0.25), ValueError, r"must return .*; it returned shape \(4,\)"),
+        (np.full((2, 5), 0.2), ValueError, r"must return .*; it returned shape \(2, 5\)"),
+        (0.2, ValueError, r"must return .*; it returned shape \(\)"),
+        (None, TypeError, "expected an array of real numbers; got None"),
+        (np.full(5, np.nan), ValueError, "every entry must be finite; got nan"),
+    ],
+)
+@pytest.mark.parametrize("kind", [OwnDesigns, OwnDesign])
+def test_a_design_of_ones_own_is_named_where_it_does_not_fit(
+    kind: type, answer: object, error: type[Exception], message: str, monkeypatch
+) -> None:
+    monkeypatch.setattr(kind, "answer", answer)
+    name = "Mine.designs" if kind is OwnDesigns else "Fixed.design"
+    with pytest.raises(error, match=rf"^{name}: {message}"):
+        finish(begin(kind(), BALL.bandit, BALL.policy, 80, 3), BALL.bandit, 4)
+
+
+@pytest.mark.parametrize("replications", [None, 3])
+def test_a_design_of_ones_own_that_fits_is_followed(replications, monkeypatch) -> None:
+    share = [0.5, 0.5, 0, 0, 0]
+    monkeypatch.setattr(OwnDesigns, "answer", [share] * (replications or 1))
+    monkeypatch.setattr(OwnDesign, "answer", share)
+    for kind, choices in ((OwnDesigns, {}), (OwnDesign, {"sampling": "balanced"})):
+        more = {"rounding": "efficient"} if kind is OwnDesigns else choices
+        trial = begin(kind(**more), BALL.bandit, BALL.policy, 80, 3, replications=replications)
+        finish(trial, BALL.bandit, 4)
+        assert np.all(trial.commitment.counts[..., 2:] == 0)
+        assert np.all(np.ptp(trial.commitment.counts[..., :2], axis=-1) <= 1)
