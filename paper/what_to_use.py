@@ -18,28 +18,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 
-from speedlib import (
-    SPEED,
-    AdaptiveNeyman,
-    BookedOptimism,
-    LinearBandit,
-    OnPolicy,
-    Oracle,
-    PerArm,
-    Strategy,
-    commit,
-)
+from speedlib import LinearBandit, OnPolicy, Strategy, commit
+from speedlib.advice import BUILD
 from speedlib.checks import Floats
 from speedlib.environments import threshold_policy
 from speedlib.simulation import conditional_moments
 from speedlib.strategies.explore_commit import ExploreThenCommitTrial
 
-__all__ = ["KINDS", "Cell", "Drawn", "cell_key", "choose", "draw", "family", "measure", "replicate", "table"]
+__all__ = [
+    "KINDS",
+    "Cell",
+    "Drawn",
+    "cell_key",
+    "cells",
+    "choose",
+    "decided",
+    "draw",
+    "family",
+    "measure",
+    "replicate",
+    "running",
+]
+
+#: The grid of the table that the library has, and what made it.
+DIMENSIONS = (2, 3, 4, 6, 10)
+MULTIPLES = (1, 2, 5, 20)
+ROUNDS = (30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
+REPLICATIONS, SEED = 16, 20240597
 
 #: The ways to combine features, ratio of eigenvalues and target policy.
 KINDS = tuple(
@@ -58,15 +71,7 @@ TIE = 0.05
 #: The last is told the variances: nothing better can be made of the same rounds.
 RUNNING = ("ordinary least squares", "plain average", "weighted least squares")
 #: Strategies by the key that the table has for them; simple ones first.
-STRATEGIES: dict[str, Strategy] = {
-    "neyman": AdaptiveNeyman(),
-    "practical": SPEED.practical(),
-    "booked": BookedOptimism(),
-    "per-arm": PerArm(),
-    "printed": SPEED(),
-    "weighted": OnPolicy(estimator="wls"),
-    "oracle": Oracle(),
-}
+STRATEGIES = {key: build() for key, build in BUILD.items() if key != "policy"}
 #: Those that are told the noise.
 TOLD = ("weighted", "oracle")
 
@@ -144,9 +149,7 @@ def _policy(name: str, variances: Floats, rng: np.random.Generator) -> Floats:
 
 def family(actions: int, dimension: int, seed: int) -> list[Drawn]:
     """Return the bandits of all kinds, `DRAWS` of each."""
-    return [
-        draw(kind, actions, dimension, seed, which) for which in range(DRAWS) for kind in KINDS
-    ]
+    return [draw(kind, actions, dimension, seed, which) for which in range(DRAWS) for kind in KINDS]
 
 
 class Errors(NamedTuple):
@@ -203,8 +206,8 @@ def measure(cell: Cell, replications: int, seed: int) -> dict[str, Any]:
     -------
     dict
         ``"strategies"``: for each strategy that applies to every bandit, the quantiles of its error
-        over that of each of `RUNNING`. ``"exploration"``: quantiles of the practical strategy's Γ over √n.
-        ``"order"``: strategies that need not be told the noise and pay, the advised one first.
+        over that of each of `RUNNING`. ``"exploration"``: quantiles of the practical strategy's Γ
+        over √n.
     """
     bandits = family(cell.actions, cell.dimension, seed)
     ratios: dict[str, list[Floats]] = {}
@@ -219,14 +222,13 @@ def measure(cell: Cell, replications: int, seed: int) -> dict[str, Any]:
                 ratios.setdefault(key, []).append(found.error.mean() / references)
                 if key == "practical":
                     lengths.append(found.explored / np.sqrt(cell.rounds))
-    complete = {key: np.array(each) for key, each in ratios.items() if len(each) == len(bandits)}
-    strategies = {
-        key: [_quantiles(column) for column in each.T] for key, each in complete.items()
-    }
     return {
-        "strategies": strategies,
+        "strategies": {
+            key: [_quantiles(column) for column in np.transpose(each)]
+            for key, each in ratios.items()
+            if len(each) == len(bandits)
+        },
         "exploration": _quantiles(np.concatenate(lengths)),
-        "order": choose({key: each[0] for key, each in strategies.items()}),
     }
 
 
@@ -246,7 +248,7 @@ def running(drawn: Drawn, rounds: int, replications: int, rng: np.random.Generat
     return np.array([ordinary, average, weighted])
 
 
-def choose(ratios: Mapping[str, Iterable[float]]) -> list[str]:
+def choose(middle: Mapping[str, float]) -> list[str]:
     """Return the strategies that pay without being told the noise, the advised one first.
 
     A strategy pays if it saves a tenth of the error or more in the middle of the family. The
@@ -255,11 +257,10 @@ def choose(ratios: Mapping[str, Iterable[float]]) -> list[str]:
 
     Examples
     --------
-    >>> choose({"booked": [0.2, 0.50, 0.9], "practical": [0.2, 0.505, 0.9], "printed": [0, 2, 9]})
+    >>> choose({"booked": 0.50, "practical": 0.505, "printed": 0.95, "oracle": 0.4})
     ['practical', 'booked']
     """
-    middle = {key: list(each)[1] for key, each in ratios.items() if key not in TOLD}
-    left = [key for key, value in middle.items() if value <= 1 - LEAST_GAIN]
+    left = [key for key in middle if key not in TOLD and middle[key] <= 1 - LEAST_GAIN]
     simple = list(STRATEGIES)
     order: list[str] = []
     while left:
@@ -268,6 +269,22 @@ def choose(ratios: Mapping[str, Iterable[float]]) -> list[str]:
         order.append(min(near, key=simple.index))
         left.remove(order[-1])
     return order
+
+
+def decided(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a measured cell with what is advised there.
+
+    ``"order"`` has the strategies that pay where nothing is known; ``"known"`` says what to do
+    where the noise is: to follow the optimal design if that saves a tenth of what weighted least
+    squares leaves, and otherwise to run the policy and weight.
+    """
+    ranges = cell["strategies"]
+    known = sorted(TOLD) if ranges["oracle"][-1][1] <= 1 - LEAST_GAIN else ["weighted"]
+    return {
+        **cell,
+        "order": choose({key: each[0][1] for key, each in ranges.items()}),
+        "known": known,
+    }
 
 
 def _quantiles(values: Floats) -> list[float]:
@@ -283,14 +300,58 @@ def cells(
         yield Cell(d * multiple, d, n)
 
 
-def table(grid: Iterable[Cell], replications: int, seed: int) -> dict[str, Any]:
-    """Return the measurements of cells by their names."""
-    return {cell_key(cell): measure(cell, replications, seed) for cell in grid}
+def whole_table(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that `speedlib.advice` reads: what made the table, and its cells."""
+    return {
+        "seed": SEED,
+        "replications": REPLICATIONS,
+        "bandits": DRAWS * len(KINDS),
+        "quantiles": QUANTILES,
+        "running": RUNNING,
+        "dimensions": DIMENSIONS,
+        "multiples": MULTIPLES,
+        "rounds": ROUNDS,
+        "cells": {
+            cell_key(cell): decided(measured[cell_key(cell)])
+            for cell in cells(DIMENSIONS, MULTIPLES, ROUNDS)
+        },
+    }
 
 
 def as_text(content: Mapping[str, Any]) -> str:
-    """Return a table as JSON, a line for each cell."""
-    head = {key: value for key, value in content.items() if key != "cells"}
-    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content["cells"].items()]
-    begin = json.dumps(head, indent=1, ensure_ascii=False).rstrip().removesuffix("}").rstrip()
-    return begin + ',\n "cells": {\n  ' + ",\n  ".join(lines) + "\n }\n}\n"
+    """Return a table as JSON, a line for each cell.
+
+    Examples
+    --------
+    >>> print(as_text({"seed": 1, "cells": {"2,2,30": {"order": []}}}), end="")
+    {"seed":1,"cells":{
+    "2,2,30":{"order":[]}
+    }}
+    """
+    head = _short({key: value for key, value in content.items() if key != "cells"})
+    lines = [f"{_short(key)}:{_short(value)}" for key, value in content["cells"].items()]
+    return head.removesuffix("}") + ',"cells":{\n' + ",\n".join(lines) + "\n}}\n"
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def main() -> None:
+    """Measure the whole grid, on all cores, and write the table of `speedlib.advice`."""
+    grid = list(cells(DIMENSIONS, MULTIPLES, ROUNDS))
+    found = Parallel(n_jobs=-1, verbose=1)(
+        delayed(measure)(cell, REPLICATIONS, SEED) for cell in grid
+    )
+    measured = dict(zip(map(cell_key, grid), found, strict=True))
+    write_table(measured)
+
+
+def write_table(measured: Mapping[str, Any]) -> None:
+    """Write the table beside `speedlib.advice`."""
+    path = Path(str(files("speedlib").joinpath("advice.json")))
+    path.write_text(as_text(whole_table(measured)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
