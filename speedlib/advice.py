@@ -26,7 +26,7 @@ from speedlib.strategies import (
 )
 from speedlib.trials import Strategy
 
-__all__ = ["NOISE", "Advice", "Range", "Reason", "advise"]
+__all__ = ["NOISE", "Advice", "Range", "Reason", "Size", "advise"]
 
 #: What is known of the noise: nothing, or the variance of every action.
 NOISE = ("unknown", "known")
