@@ -15,9 +15,7 @@ from speedlib import SPEED, OnPolicy
 
 from ..speedlib import per_round
 
-STORED = json.loads(
-    (Path(speedlib.__file__).parent / "advice.json").read_text(encoding="utf-8")
-)
+STORED = json.loads((Path(speedlib.__file__).parent / "advice.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
