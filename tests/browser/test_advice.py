@@ -1,4 +1,4 @@
-"""The form that says what to use answers as the library does, is labelled, and keeps its address."""
+"""The form that says what to use: its answers are the library's, and its address keeps them."""
 
 from __future__ import annotations
 
