@@ -2,7 +2,7 @@
 // words. Without this script a table and the evidence stand in its place.
 const SpeedAdvice = (() => {
   const LIMITS = { actions: [2, 1e6], dimension: [2, 1e4], rounds: [1, 1e12] };
-  const LABELS = { actions: "Actions", dimension: "Features of an action", rounds: "Rounds in all" };
+  const LABELS = { actions: "Actions", dimension: "Features", rounds: "Rounds in all" };
   const START = { actions: 12, dimension: 6, rounds: 3000, noise: "unknown" };
 
   const grouped = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");

@@ -137,7 +137,7 @@ def test_a_link_sets_the_form(bare: Any) -> None:
 
 
 def test_every_control_has_a_name(bare: Any) -> None:
-    for label in ("Actions", "Features of an action", "Rounds in all"):
+    for label in ("Actions", "Features", "Rounds in all"):
         assert bare.get_by_role("spinbutton", name=label).count() == 1
     assert bare.get_by_role("combobox", name="Noise").count() == 1
 

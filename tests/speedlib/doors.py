@@ -154,7 +154,7 @@ def door(call: Callable[..., Any], **arguments: Any) -> Door:
 
 #: Names after a blank tell doors of one function apart.
 DOORS: dict[str, Door] = {
-    "advise": door(advise, actions=12, dimension=6, rounds=3000, noise="known"),
+    "advise": door(advise, actions=12, dimension=6, rounds=100, noise="known"),
     "LinearBandit": door(LinearBandit, features=X, theta=THETA, Sigma=K, noise="gaussian"),
     "LinearBandit variances": door(
         lambda variances: LinearBandit(X, THETA, variances=variances), variances=V

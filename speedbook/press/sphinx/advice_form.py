@@ -65,10 +65,13 @@ class AdviceForm(SphinxDirective):
 
     def _reason(self, words: dict[str, Any]) -> nodes.Node:
         """Return a sentence with the badges of its claims and a link to its page."""
-        link = reference(self.env, "/" + words["page"], words["text"], "doc")
-        line = nodes.paragraph("", "", link)
+        line = nodes.paragraph("", words["text"])
         for claim in words["claims"]:
             line += [nodes.Text(" "), claim_badge(self.env, claim)]
+        link = reference(self.env, "/" + words["page"], words["page"], "doc")
+        # The link is called what the page is called.
+        link["refexplicit"] = False
+        line += [nodes.Text(" "), link]
         return nodes.list_item("", line)
 
 
