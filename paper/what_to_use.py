@@ -70,7 +70,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 #: What no one would call a gain: in the middle of the family the error falls by less than this.
 LEAST_GAIN = 0.1
 #: Among strategies whose middle ratios differ by no more than this share, the simplest is advised.
-TIE = 0.05
+TIE = 0.1
 
 #: How the value is estimated where the target policy is run: what strategies are compared with.
 #: The last is told the variances: nothing better can be made of the same rounds.
@@ -257,12 +257,12 @@ def choose(middle: Mapping[str, float]) -> list[str]:
     """Return the strategies that pay without being told the noise, the advised one first.
 
     A strategy pays if it saves a tenth of the error or more in the middle of the family. The
-    one with the least middle ratio comes first; those within five per cent of it change places with
+    one with the least middle ratio comes first; those within a tenth of it change places with
     it if they are simpler, in the order of `STRATEGIES`.
 
     Examples
     --------
-    >>> choose({"booked": 0.50, "practical": 0.505, "printed": 0.95, "oracle": 0.4})
+    >>> choose({"booked": 0.50, "practical": 0.54, "printed": 0.95, "oracle": 0.4})
     ['practical', 'booked']
     """
     left = [key for key in middle if key not in TOLD and middle[key] <= 1 - LEAST_GAIN]

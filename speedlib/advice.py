@@ -172,7 +172,7 @@ def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown")
     nearest dimension counts, then the nearest number of actions for each dimension (both by their
     ratio), and the largest budget that is not above n. A strategy pays if in the middle of the
     family it saves a tenth of the error; the one that saves most there is advised, or a simpler one
-    within five per cent of it. Where none pays, the advice is to run the policy.
+    within a tenth of it. Where none pays, the advice is to run the policy.
 
     The family is random: it is no promise for a single table of actions. `Advice.command` computes
     the figure for one.

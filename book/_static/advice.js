@@ -133,13 +133,18 @@ const SpeedAdvice = (() => {
   };
   const range = (three) => `${three[0].toFixed(2)} to ${three[2].toFixed(2)}`;
 
+  const inShort = ({ key, strategy, saving }) => {
+    const name = strategy.charAt(0).toUpperCase() + strategy.slice(1);
+    if (key === "policy" || !saving) return `${name}.`;
+    return `${name}: the error is ${range(saving)} times that of running the policy.`;
+  };
+
   // The answer as it is read: the evidence is cloned from the lists of the page.
   const shown = (answer, box) => {
     const list = make("dl");
     const add = (head, ...content) =>
       list.append(make("dt", { textContent: head }), make("dd", {}, ...content));
-    add("Use", make("strong", { textContent: answer.strategy }), " ",
-      make("code", { textContent: answer.code }));
+    add("Use", make("code", { textContent: answer.code }));
     add("Explore", answer.exploration);
     add("How long", answer.length);
     if (answer.saving) {
@@ -184,7 +189,10 @@ const SpeedAdvice = (() => {
       new Option("not known", "unknown"), new Option("known for every action", "known"));
     form.append(make("p", {}, make("label", { htmlFor: "advice-noise", textContent: "Noise" }),
       inputs.noise));
-    const output = make("div", { className: "advice-answer", role: "status" });
+    // Read aloud when it changes; the rest of the answer is there to be read at leisure.
+    const summary = make("p", { className: "advice-summary", role: "status" });
+    const details = make("div");
+    const output = make("div", { className: "advice-answer" }, summary, details);
     box.append(form, output);
     box.querySelector(".advice-plain").hidden = true;
 
@@ -204,7 +212,9 @@ const SpeedAdvice = (() => {
       if (!sound) return;
       const size = { noise: inputs.noise.value };
       for (const name of Object.keys(LIMITS)) size[name] = +inputs[name].value;
-      output.replaceChildren(shown(advise(data, size), box));
+      const answer = advise(data, size);
+      summary.textContent = inShort(answer);
+      details.replaceChildren(shown(answer, box));
       return size;
     };
     const changed = () => {
