@@ -56,13 +56,15 @@ TABLE = Path(str(files("speedlib").joinpath("advice.json")))
 #: The grid of the table that the library has, and what made it.
 DIMENSIONS = (2, 3, 4, 6, 10)
 MULTIPLES = (1, 2, 5, 20)
-ROUNDS = (30, 100, 300, 1000, 3000, 10_000, 100_000)
+ROUNDS = (100, 300, 3000, 100_000)
 REPLICATIONS, SEED = 16, 20240597
 
 #: The ways to combine features, ratio of eigenvalues and target policy.
 KINDS = tuple(
     product(("normal", "unit"), (1.0, 10.0, 100.0), ("uniform", "simplex", "one", "rare"))
 )
+#: With more actions booked optimism is left out: to find its vertices so often takes minutes.
+MOST_BOOKED = 150
 #: Bandits of each kind.
 DRAWS = 2
 #: Quantiles over the family that are kept.
@@ -222,6 +224,8 @@ def measure(cell: Cell, replications: int, seed: int) -> dict[str, Any]:
         rngs = [np.random.default_rng(stream) for stream in streams]
         references = running(drawn, cell.rounds, 4 * replications, rngs[-1])
         for (key, strategy), rng in zip(STRATEGIES.items(), rngs, strict=False):
+            if key == "booked" and cell.actions > MOST_BOOKED:
+                continue
             found = replicate(drawn, strategy, cell.rounds, replications, rng)
             if found is not None:
                 ratios.setdefault(key, []).append(found.error.mean() / references)

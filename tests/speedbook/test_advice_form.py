@@ -28,7 +28,7 @@ def test_every_reason_rests_on_a_claim_and_a_page_of_the_book():
 
 
 def test_the_table_says_what_is_advised_first_and_its_range():
-    cell = TABLE["cells"]["40,2,1000"]
+    cell = TABLE["cells"]["40,2,3000"]
     low, _, high = cell["strategies"]["neyman"][0]
     assert cell["order"][0] == "neyman"
     assert answer(cell, WORDS) == f"adaptive Neyman allocation: {low:.2f} to {high:.2f}"

@@ -43,7 +43,7 @@ def nearest(grid: list[int], value: float) -> int:
 def test_the_nearest_size_counts_by_the_distance_of_logarithms(size: dict[str, Any]) -> None:
     found = advise(**size)
     d = min(size["dimension"], size["actions"])
-    inside = d <= 10 and size["actions"] <= 20 * d and size["rounds"] >= 30
+    inside = d <= 10 and size["actions"] <= 20 * d and size["rounds"] >= 100
     assert (found.measured is not None) == inside
     if found.measured is not None:
         dimension = nearest(TABLE["dimensions"], d)
@@ -121,7 +121,7 @@ def test_the_strategy_can_be_begun_at_that_size(
 
 
 @pytest.mark.parametrize("noise", NOISE)
-@pytest.mark.parametrize("size", [(4, 2, 100), (12, 6, 3000), (10, 10, 1000), (30, 2, 10**5)])
+@pytest.mark.parametrize("size", [(4, 2, 100), (12, 6, 3000), (10, 10, 3000), (30, 2, 10**5)])
 def test_the_code_is_that_of_the_strategy(size: tuple[int, int, int], noise: str) -> None:
     found = advise(*size, noise=noise)
     built = eval(found.code, vars(speedlib))
@@ -152,7 +152,7 @@ def test_the_table_has_every_size_of_its_grid() -> None:
     }
     assert set(CELLS) == grid
     assert (TABLE["dimensions"][0], TABLE["dimensions"][-1], TABLE["multiples"][-1]) == (2, 10, 20)
-    assert (TABLE["rounds"][0], TABLE["rounds"][-1]) == (30, 100_000)
+    assert (TABLE["rounds"][0], TABLE["rounds"][-1]) == (100, 100_000)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -173,9 +173,7 @@ def test_the_practical_strategy_pays_more_the_more_rounds_there_are(
 ) -> None:
     """Its regret falls faster than 1/n, and that of running the policy does not."""
     name = f"{dimension * multiple},{dimension}"
-    middle = [
-        CELLS[f"{name},{n}"]["strategies"]["practical"][0][1] for n in (1000, 10_000, 100_000)
-    ]
+    middle = [CELLS[f"{name},{n}"]["strategies"]["practical"][0][1] for n in (300, 3000, 100_000)]
     assert middle[0] * 1.05 >= middle[1] and middle[1] * 1.05 >= middle[2]
 
 

@@ -3,7 +3,7 @@
 The answers are those of the library's function `advise`: its table and its words lie beside it as
 JSON, and travel to the page, where ``advice.js`` looks them up as the function does. The evidence
 of each strategy is a list on the page, whose links and badges Sphinx checks; the script shows the
-part that belongs to an answer. Without scripts the lists and a table of the most common sizes stand
+part that belongs to an answer. Without scripts the lists and a table of all measured sizes stand
 there.
 """
 
@@ -94,8 +94,8 @@ def claim_badge(env: BuildEnvironment, claim: str) -> nodes.inline:
 
 
 def sizes_table(answers: dict[str, Any], words: dict[str, Any]) -> nodes.table:
-    """Return a table of what is advised: a row for each size, a column for some budgets."""
-    budgets = [n for n in answers["rounds"] if n in (100, 1000, 10_000, 100_000)]
+    """Return a table of what is advised: a row for each size, a column for each budget."""
+    budgets = answers["rounds"]
     heads = ("Actions and dimensions", *(f"{n:,} rounds" for n in budgets))
     rows = []
     for d in answers["dimensions"]:
