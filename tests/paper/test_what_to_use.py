@@ -127,3 +127,14 @@ def test_the_page_says_what_the_table_says():
             assert rounds < 3000 or cell["strategies"]["practical"][0][2] < 1, name
     printed = [cell["strategies"]["printed"][0][1] for cell in STORED["cells"].values()]
     assert max(printed) > 1
+
+
+def test_the_file_is_written_as_it_stands_there():
+    """Decisions follow from what was measured, and the text from both."""
+    bare = {
+        name: {key: cell[key] for key in ("strategies", "exploration")}
+        for name, cell in STORED["cells"].items()
+    }
+    text = what_to_use.TABLE.read_text(encoding="utf-8")
+    assert what_to_use.as_text(what_to_use.whole_table(bare)) == text
+    assert what_to_use.stored_table() == STORED
