@@ -88,7 +88,7 @@ class QuietAndLoud(NamedTuple):
     r"""A plane bandit in which structure does harm, in exact numbers.
 
     See `quiet_and_loud` and `optimally_explored`. Directions are those of (1, 1), quiet, of
-    (1, -1), loud, and the coordinates. `exploration` and `variances` are those of the directions,
+    (1, -1), noisy, and the coordinates. `exploration` and `variances` are those of the directions,
     `policy` is what the actions get that the policy takes; `value` is :math:`S^2`, `cost` v,
     `own_value` and `own_cost` what they are for the strategy that treats every action by itself.
     """
@@ -150,7 +150,7 @@ def optimally_explored(root: int, rest: Fraction = Fraction(1, 1000)) -> QuietAn
     r"""Return the example with :math:`r = 2\,\text{root}^2 - 1`, explored D-optimally.
 
     All features have length one: :math:`a=(1,1)/\sqrt2`, quiet, with the deviation 1/root,
-    :math:`o=(1,-1)/\sqrt2`, loud, with the variance r/root², and with variance 1
+    :math:`o=(1,-1)/\sqrt2`, noisy, with the variance r/root², and with variance 1
     :math:`4r+1` copies of each of the coordinate vectors, those of the second with either sign.
     Each of the four directions gets a quarter of a D-optimal exploration. The policy takes
     :math:`e_2` and :math:`-e_2` with the probability `rest` each, which cancels in the mean

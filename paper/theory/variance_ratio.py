@@ -12,7 +12,7 @@ directions, and
           \rho = \frac{r-1}{r+1},
 
 so that the variances of a, o, :math:`e_1, e_2` are :math:`\frac1r, 1, \frac{r+1}{2r},
-\frac{r+1}{2r}`, and r is their ratio and that of the eigenvalues. The mean feature is
+\frac{r+1}{2r}`, and r is their ratio and that of the eigenvalues. The target direction is
 :math:`c=w(a+e_1)`, :math:`w=\frac3{10}+\frac{\sqrt2}{10}`. Where :math:`r=2m^2-1` for a whole
 number m, all but w is rational.
 """
@@ -34,7 +34,7 @@ from speedlib.checks import Floats, check_designs, check_features, check_varianc
 from speedlib.identification import coordinates
 
 N = TypeVar("N", Fraction, float)
-#: The weight w of a and of :math:`e_1` in the mean feature of the family in the plane.
+#: The weight w of a and of :math:`e_1` in the target direction of the family in the plane.
 PLANE_WEIGHT = 0.3 + math.sqrt(0.02)
 #: The one relation between variances in the plane: those of a and o add up to those of e1 and e2.
 RELATION = (1, 1, -1, -1)
@@ -194,7 +194,7 @@ def space_limit() -> Fraction:
     .. math:: r^{-2}v/\kappa = \frac{\delta^4}{4}\sum_mq_m\sigma_m^4\operatorname{Var}_p
               \bigl(\varphi_a^\top H^{-1}\varphi_m/\sigma_a^2\bigr)
 
-    the terms are left in which a quiet action a is spoilt by a loud m.
+    the terms are left in which a quiet action a is spoilt by a noisy m.
     """
     t, f = Fraction(3, 5), Fraction(4, 5)
     zero = Fraction(0)
@@ -222,7 +222,7 @@ def space_limit() -> Fraction:
     for g, variance in zip(phi, variances, strict=True):
         seen = solve(H, g)
         assert seen is not None
-        # The relative error of the loud action is of a smaller order.
+        # The relative error of the noisy action is of a smaller order.
         errors = [dot(phi[0], seen), dot(phi[1], seen), zero]
         shares = [quiet / S, quiet / S, loud / S]
         mean = sum((p * e for p, e in zip(shares, errors, strict=True)), zero)
@@ -247,7 +247,7 @@ def cost_bound(
     with :math:`H=\sum_mq_m\varphi_m\varphi_m^\top` and r the largest explored variance
     :math:`\sigma_{\max}^2` over the smallest on the support of the design p. For D-optimal
     exploration g is at most d(d+1)/2, and A for even exploration; :math:`S\omega/\sigma_{\max}` is
-    the sum of the absolute weights by which the support represents the mean feature.
+    the sum of the absolute weights by which the support represents the target direction.
 
     Parameters
     ----------
