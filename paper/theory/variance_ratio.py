@@ -60,7 +60,7 @@ def plane_bandit(ratio: float, copies: int = 1) -> tuple[LinearBandit, Floats]:
 class PlaneCost(NamedTuple, Generic[N]):
     r"""What the family in the plane costs, in closed form.
 
-    `share` is the oracle's share of a, `cost` is :math:`v/\kappa`, `value` is :math:`S^2/w^2`.
+    `share` is the oracle's share of a, `cost` is :math:`\psi/\kappa`, `value` is :math:`S^2/w^2`.
     """
 
     share: N
@@ -116,7 +116,7 @@ def even_shares(actions: int) -> list[Fraction]:
 def exact_cost(
     features: Matrix, variances: Vector, design: Vector, exploration: Vector
 ) -> Fraction:
-    r"""Return :math:`v/\kappa` in exact arithmetic; see `speedlib.asymptotics.estimation_cost`.
+    r"""Return :math:`\psi/\kappa` in exact arithmetic; see `speedlib.asymptotics.estimation_cost`.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def space_bandit(width: Fraction) -> Space:
 
 
 def space_limit() -> Fraction:
-    r"""Return the limit of :math:`S^2v/(\kappa r^2)` for `space_bandit`, all explored alike.
+    r"""Return the limit of :math:`S^2\psi/(\kappa r^2)` for `space_bandit`, all explored alike.
 
     In the coordinates :math:`(x_1^2, x_1x_2/\delta, x_2^2, x_1x_3, x_2x_3, x_3^2)` of
     :math:`xx^\top` everything is continuous at :math:`\delta=0`: H stays regular, the shares of
@@ -238,16 +238,16 @@ def cost_bound(
     exploration: ArrayLike,
     kappa: float = 2.0,
 ) -> float:
-    r"""Return the bound on v by the ratio of the variances.
+    r"""Return the bound on :math:`\psi` by the ratio of the variances.
 
-    .. math:: v \le \frac{\kappa g}4\,\omega r^{3/2} \le \frac{\kappa g}4\,r^2, \qquad
-              g = \max_{p_a>0}\varphi_a^\top H^{-1}\varphi_a, \quad
+    .. math:: \psi \le \frac{\kappa h}4\,\omega r^{3/2} \le \frac{\kappa h}4\,r^2, \qquad
+              h = \max_{p_a>0}\varphi_a^\top H^{-1}\varphi_a, \quad
               \omega = \sum_ap_a\frac{\sigma_{\max}}{\sigma_a},
 
     with :math:`H=\sum_mq_m\varphi_m\varphi_m^\top` and r the largest explored variance
     :math:`\sigma_{\max}^2` over the smallest on the support of the design p. For D-optimal
-    exploration g is at most d(d+1)/2, and A for even exploration; :math:`S\omega/\sigma_{\max}` is
-    the sum of the absolute weights by which the support represents the target direction.
+    exploration h is at most d(d+1)/2, and A for uniform exploration; :math:`S\omega/\sigma_{\max}`
+    is the sum of the absolute weights by which the support represents the target direction.
 
     Parameters
     ----------
