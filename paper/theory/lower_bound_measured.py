@@ -101,8 +101,8 @@ class EfficientPrice:
               u = \sum_a p_a\widetilde\varphi_a
 
     with :math:`\widetilde\varphi_a = \operatorname{svec}(x_ax_a^\top)/\sigma_a^2`; infinite if the
-    range of K is not in that of :math:`H_q`. It is `speedlib.asymptotics.estimation_cost` with weights
-    :math:`1/\sigma^4` in the regression.
+    range of K is not in that of :math:`H_q`. It is `speedlib.asymptotics.estimation_cost` with
+    weights :math:`1/\sigma^4` in the regression.
     """
 
     def __init__(self, features: ArrayLike, variances: ArrayLike, kappa: float = 2.0) -> None:

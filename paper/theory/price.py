@@ -38,7 +38,7 @@ def squares(features: Matrix) -> Matrix:
 def exact_cost(
     phi: Matrix, variances: Vector, design: Vector, exploration: Vector, kappa: int = 2
 ) -> Fraction:
-    r"""Return :math:`\psi = \tfrac14\operatorname{E\,Var}_p` of relative errors, in exact arithmetic.
+    r"""Return :math:`\psi = \tfrac14\operatorname{E\,Var}_p` of relative errors, exactly.
 
     .. math:: \psi = \frac\kappa4\sum_m q_m\sigma_m^4
               \sum_a p_a\Bigl(g_{am} - \sum_b p_bg_{bm}\Bigr)^2, \qquad
@@ -90,7 +90,8 @@ class QuietAndLoud(NamedTuple):
     See `quiet_and_loud` and `optimally_explored`. Directions are those of (1, 1), quiet, of
     (1, -1), noisy, and the coordinates. `exploration` and `variances` are those of the directions,
     `policy` is what the actions get that the policy takes; `value` is :math:`S^2`, `cost` is
-    :math:`\psi`, `own_value` and `own_cost` what they are for the strategy that treats every action by itself.
+    :math:`\psi`, `own_value` and `own_cost` what they are for the strategy that treats
+    every action by itself.
     """
 
     actions: int
