@@ -10,79 +10,49 @@
  * Nothing here draws, reads the page or keeps a state: plain numbers go in and come out, and
  * tests/browser/test_explorer_mathematics.py compares them with the library `speedlib`, whose name
  * for a thing each function mentions. Arrows are [x1, x2]; a symmetric matrix is [s11, s12, s22].
+ * Needs geometry.js and covariance.js.
  */
 var SpeedMathematics = (function () {
-  'use strict'
+  "use strict";
 
   /** Estimated variances are raised to this share of the mean one: `SPEED.variance_floor`. */
-  const FLOOR = 0.01
+  const FLOOR = 0.01;
   /** Below this share of |x|² tr Σ a variance counts as this share: nothing is without noise. */
-  const LEAST_VARIANCE = 1e-12
-  /** Arrows whose angle has a smaller sine are parallel: for designs, and for what is explored. */
-  const PARALLEL = 1e-11
-  const SAME_LOOK = 1e-7
+  const LEAST_VARIANCE = 1e-12;
+  /** Arrows whose angle has a smaller sine are parallel. */
+  const PARALLEL = 1e-11;
   /** A share of all coefficients that is rounding; and what "as good as" means for two designs. */
-  const NOTHING = 1e-14
-  const TIE = 1e-9
+  const NOTHING = 1e-14;
+  const TIE = 1e-9;
 
-  // --- the plane ------------------------------------------------------------------------------
-
-  const dot = (p, q) => p[0] * q[0] + p[1] * q[1]
-  const length = (p) => Math.hypot(p[0], p[1])
-  const scaled = (p, t) => [p[0] * t, p[1] * t]
-  const sum = (values) => values.reduce((total, value) => total + value, 0)
-  const turned = (p) => [-p[1], p[0]]
-
-  /** x' S x, the variance that the matrix S gives an arrow. */
-  const quadratic = (S, x) => S[0] * x[0] * x[0] + 2 * S[1] * x[0] * x[1] + S[2] * x[1] * x[1]
-
-  /** What rounding cuts off the product p q: with it the product is exact (Dekker 1971). */
-  function cutOff (p, q, product) {
-    const high = (value) => { const t = 134217729 * value; return t - (t - value) }
-    const p1 = high(p); const q1 = high(q)
-    return ((p1 * q1 - product) + p1 * (q - q1) + (p - p1) * q1) + (p - p1) * (q - q1)
-  }
-
-  /**
-   * det(p, q) = p1 q2 − p2 q1, twice the area between two arrows, with its sign.
-   *
-   * All that follows rests on such areas. They are exact to the last digits even where the arrows
-   * are nearly parallel and the two products cancel.
-   */
-  function det (p, q) {
-    const plus = p[0] * q[1]; const minus = p[1] * q[0]
-    return (plus - minus) + (cutOff(p[0], q[1], plus) - cutOff(p[1], q[0], minus))
-  }
-
-  /** Whether two arrows lie on one line through the origin; the arrow 0 lies on every line. */
-  const parallel = (p, q, tolerance) => Math.abs(det(p, q)) <= tolerance * length(p) * length(q)
+  const { sum, dot, length, scaled, turned, det, parallel, quadratic } = SpeedGeometry;
+  const { SAME_LOOK, looks, leastSquares, positive } = SpeedCovariance;
 
   // --- the experiment -------------------------------------------------------------------------
 
   /** c = Σ_a π(a) x(a), the direction in which θ is asked for: `target_direction`. */
-  function direction (arrows, policy) {
+  function direction(arrows, policy) {
     return [0, 1].map((i) => {
-      const terms = arrows.map((x, a) => policy[a] * x[i])
-      const size = sum(terms.map(Math.abs))
-      const total = sum(terms)
-      return Math.abs(total) > 8 * Number.EPSILON * size ? total : 0
-    })
+      const terms = arrows.map((x, a) => policy[a] * x[i]);
+      const size = sum(terms.map(Math.abs));
+      const total = sum(terms);
+      return Math.abs(total) > 8 * Number.EPSILON * size ? total : 0;
+    });
   }
 
   /** σ²(a): x(a)' Σ x(a) for an ellipse {Sigma}, the squares of a list of loudnesses {sigma}. */
-  function variances (arrows, noise) {
-    if (noise.sigma) return noise.sigma.map((s) => s * s)
-    const [s11, , s22] = noise.Sigma
+  function variances(arrows, noise) {
+    if (noise.sigma) return noise.sigma.map((s) => s * s);
+    const [s11, , s22] = noise.Sigma;
     return arrows.map((x) => {
-      const least = LEAST_VARIANCE * (s11 + s22) * dot(x, x)
-      return Math.max(quadratic(noise.Sigma, x), least)
-    })
+      const least = LEAST_VARIANCE * (s11 + s22) * dot(x, x);
+      return Math.max(quadratic(noise.Sigma, x), least);
+    });
   }
 
   /** x̃(a) = x(a) / σ(a): what one round of an action tells, per unit of its noise. */
-  const points = (arrows, variances) => arrows.map((x, a) => (
-    x[0] || x[1] ? scaled(x, 1 / Math.sqrt(variances[a])) : [0, 0]
-  ))
+  const points = (arrows, variances) =>
+    arrows.map((x, a) => (x[0] || x[1] ? scaled(x, 1 / Math.sqrt(variances[a])) : [0, 0]));
 
   /**
    * The optimal design for c, with its proof: `speedlib.optimal_design(..., "PE")`.
@@ -105,23 +75,23 @@ var SpeedMathematics = (function () {
    *   1 − c·y / ‖u‖₁, zero up to rounding; `unique` tells whether no other design is as good.
    *   Where the arrows do not reach c: value Infinity, no support.
    */
-  function optimal (arrows, variances, c) {
-    if (!c[0] && !c[1]) return nothingAsked(arrows, variances)
-    const candidates = [...steps(arrows, variances, c)]
-    if (!candidates.length) return unreachable(arrows)
-    const tilde = points(arrows, variances)
-    const best = Math.min(...candidates.map((each) => each.norm))
-    let found = null
+  function optimal(arrows, variances, c) {
+    if (!c[0] && !c[1]) return nothingAsked(arrows, variances);
+    const candidates = [...steps(arrows, variances, c)];
+    if (!candidates.length) return unreachable(arrows);
+    const tilde = points(arrows, variances);
+    const best = Math.min(...candidates.map((each) => each.norm));
+    let found = null;
     for (const each of candidates) {
-      if (each.norm > best * (1 + TIE)) continue
-      each.most = Math.max(...tilde.map((x) => Math.abs(dot(x, each.y))))
-      if (!found || each.most < found.most) found = each
+      if (each.norm > best * (1 + TIE)) continue;
+      each.most = Math.max(...tilde.map((x) => Math.abs(dot(x, each.y))));
+      if (!found || each.most < found.most) found = each;
     }
-    const u = arrows.map(() => 0)
-    for (const [a, step] of found.u) u[a] += Math.abs(step) > NOTHING * found.norm ? step : 0
-    const norm = sum(u.map(Math.abs))
-    const certificate = scaled(found.y, 1 / Math.max(1, found.most))
-    const support = u.flatMap((step, a) => step ? [a] : [])
+    const u = arrows.map(() => 0);
+    for (const [a, step] of found.u) u[a] += Math.abs(step) > NOTHING * found.norm ? step : 0;
+    const norm = sum(u.map(Math.abs));
+    const certificate = scaled(found.y, 1 / Math.max(1, found.most));
+    const support = u.flatMap((step, a) => (step ? [a] : []));
     return {
       value: norm * norm,
       norm,
@@ -130,81 +100,89 @@ var SpeedMathematics = (function () {
       support,
       certificate,
       unique: isUnique(tilde, support, certificate),
-      gap: Math.max(0, 1 - dot(c, certificate) / norm)
-    }
+      gap: Math.max(0, 1 - dot(c, certificate) / norm),
+    };
   }
 
   /** All ways to c with one or two steps, each with the line y·z = 1 through its signed points. */
-  function * steps (arrows, variances, c) {
-    const sigma = variances.map(Math.sqrt)
-    const real = arrows.flatMap((x, a) => x[0] || x[1] ? [a] : [])
-    let line = true
+  function* steps(arrows, variances, c) {
+    const sigma = variances.map(Math.sqrt);
+    const real = arrows.flatMap((x, a) => (x[0] || x[1] ? [a] : []));
+    let line = true;
     for (const a of real) {
       for (const b of real) {
-        if (b <= a || parallel(arrows[a], arrows[b], PARALLEL)) continue
-        line = false
-        const area = det(arrows[a], arrows[b])
-        const ua = sigma[a] * det(c, arrows[b]) / area
-        const ub = sigma[b] * det(arrows[a], c) / area
+        if (b <= a || parallel(arrows[a], arrows[b], PARALLEL)) continue;
+        line = false;
+        const area = det(arrows[a], arrows[b]);
+        const ua = (sigma[a] * det(c, arrows[b])) / area;
+        const ub = (sigma[b] * det(arrows[a], c)) / area;
         for (const sa of signs(ua)) {
           for (const sb of signs(ub)) {
             // x(a)·y = ±σ(a) and x(b)·y = ±σ(b), by Cramer's rule.
-            const ra = sa * sigma[a]; const rb = sb * sigma[b]
+            const ra = sa * sigma[a];
+            const rb = sb * sigma[b];
             const y = [
               det([ra, arrows[a][1]], [rb, arrows[b][1]]) / area,
-              det([arrows[a][0], ra], [arrows[b][0], rb]) / area
-            ]
-            yield { u: [[a, ua], [b, ub]], y, norm: Math.abs(ua) + Math.abs(ub) }
+              det([arrows[a][0], ra], [arrows[b][0], rb]) / area,
+            ];
+            yield {
+              u: [
+                [a, ua],
+                [b, ub],
+              ],
+              y,
+              norm: Math.abs(ua) + Math.abs(ub),
+            };
           }
         }
       }
     }
-    if (!line) return
+    if (!line) return;
     for (const a of real) {
-      if (!parallel(arrows[a], c, TIE)) continue
-      const square = dot(arrows[a], arrows[a])
-      const ua = sigma[a] * dot(arrows[a], c) / square
-      const y = scaled(arrows[a], Math.sign(ua) * sigma[a] / square)
-      yield { u: [[a, ua]], y, norm: Math.abs(ua) }
+      if (!parallel(arrows[a], c, TIE)) continue;
+      const square = dot(arrows[a], arrows[a]);
+      const ua = (sigma[a] * dot(arrows[a], c)) / square;
+      const y = scaled(arrows[a], (Math.sign(ua) * sigma[a]) / square);
+      yield { u: [[a, ua]], y, norm: Math.abs(ua) };
     }
   }
 
   /** A step that is not taken may count either way. */
-  const signs = (step) => step ? [Math.sign(step)] : [1, -1]
+  const signs = (step) => (step ? [Math.sign(step)] : [1, -1]);
 
   /** Whether no other steps are as short: no further point on the tangent, no copy of a point. */
-  function isUnique (tilde, support, y) {
+  function isUnique(tilde, support, y) {
     if (support.length > 1) {
-      return tilde.filter((x) => Math.abs(dot(x, y)) > 1 - TIE).length === support.length
+      return tilde.filter((x) => Math.abs(dot(x, y)) > 1 - TIE).length === support.length;
     }
-    const x = tilde[support[0]]
-    const copies = tilde.filter((z) => parallel(x, z, TIE) && length(z) > length(x) * (1 - TIE))
-    return copies.length === 1
+    const x = tilde[support[0]];
+    const copies = tilde.filter((z) => parallel(x, z, TIE) && length(z) > length(x) * (1 - TIE));
+    return copies.length === 1;
   }
 
   /** Where c = 0 nothing is asked; like the library, all rounds go to the quietest arrow. */
-  function nothingAsked (arrows, variances) {
-    const real = arrows.map((x) => x[0] !== 0 || x[1] !== 0)
-    const some = real.some(Boolean)
-    const shown = variances.map((v, a) => real[a] || !some ? v : Infinity)
-    const quiet = shown.indexOf(Math.min(...shown))
-    const none = arrows.map(() => 0)
+  function nothingAsked(arrows, variances) {
+    const real = arrows.map((x) => x[0] !== 0 || x[1] !== 0);
+    const some = real.some(Boolean);
+    const shown = variances.map((v, a) => (real[a] || !some ? v : Infinity));
+    const quiet = shown.indexOf(Math.min(...shown));
+    const none = arrows.map(() => 0);
     return {
       value: 0,
       norm: 0,
-      weights: none.map((_, a) => a === quiet ? 1 : 0),
+      weights: none.map((_, a) => (a === quiet ? 1 : 0)),
       u: none,
       support: [quiet],
       certificate: [0, 0],
       unique: false,
-      gap: 0
-    }
+      gap: 0,
+    };
   }
 
-  function unreachable (arrows) {
-    const none = arrows.map(() => 0)
-    const shown = { weights: none, u: none, support: [], certificate: [0, 0] }
-    return { value: Infinity, norm: Infinity, ...shown, unique: false, gap: 0 }
+  function unreachable(arrows) {
+    const none = arrows.map(() => 0);
+    const shown = { weights: none, u: none, support: [], certificate: [0, 0] };
+    return { value: Infinity, norm: Infinity, ...shown, unique: false, gap: 0 };
   }
 
   /**
@@ -217,24 +195,25 @@ var SpeedMathematics = (function () {
    * in which no two terms cancel. If all that is pulled lies on one line, c must lie on it, too;
    * then nL(b) = |c|² / Σ_a w(a) |x(a)|².
    */
-  function loss (arrows, variances, weights, c) {
-    if (!c[0] && !c[1]) return 0
-    const pulled = arrows.flatMap((x, a) => weights[a] > 0 && (x[0] || x[1]) ? [a] : [])
-    const w = pulled.map((a) => weights[a] / variances[a])
-    const size = sum(pulled.map((a, i) => w[i] * dot(arrows[a], arrows[a])))
-    let above = 0; let below = 0
+  function loss(arrows, variances, weights, c) {
+    if (!c[0] && !c[1]) return 0;
+    const pulled = arrows.flatMap((x, a) => (weights[a] > 0 && (x[0] || x[1]) ? [a] : []));
+    const w = pulled.map((a) => weights[a] / variances[a]);
+    const size = sum(pulled.map((a, i) => w[i] * dot(arrows[a], arrows[a])));
+    let above = 0;
+    let below = 0;
     pulled.forEach((a, i) => {
-      above += w[i] * det(arrows[a], c) ** 2
-      for (let j = 0; j < i; j++) below += w[i] * w[j] * det(arrows[a], arrows[pulled[j]]) ** 2
-    })
-    if (below > (1e-14 * size) ** 2) return above / below
-    if (!pulled.length || !pulled.every((a) => parallel(arrows[a], c, TIE))) return Infinity
-    return dot(c, c) / size
+      above += w[i] * det(arrows[a], c) ** 2;
+      for (let j = 0; j < i; j++) below += w[i] * w[j] * det(arrows[a], arrows[pulled[j]]) ** 2;
+    });
+    if (below > (1e-14 * size) ** 2) return above / below;
+    if (!pulled.length || !pulled.every((a) => parallel(arrows[a], c, TIE))) return Infinity;
+    return dot(c, c) / size;
   }
 
   /** nL of simply running the policy, with the true weights of least squares: `pe_loss`. */
-  function onPolicy (arrows, variances, policy) {
-    return loss(arrows, variances, policy, direction(arrows, policy))
+  function onPolicy(arrows, variances, policy) {
+    return loss(arrows, variances, policy, direction(arrows, policy));
   }
 
   /**
@@ -243,47 +222,36 @@ var SpeedMathematics = (function () {
    * @returns {{points: number[][], hull: number[][], exit: ?number[]}} `hull` holds the corners
    *   counter-clockwise (two if all arrows lie on one line); `exit` is c / ‖u‖₁, null for c = 0.
    */
-  function elfving (arrows, variances, c) {
-    const tilde = points(arrows, variances)
-    const { norm } = optimal(arrows, variances, c)
-    const exit = norm > 0 && norm < Infinity ? scaled(c, 1 / norm) : null
-    return { points: tilde, hull: hull(tilde.flatMap((x) => [x, scaled(x, -1)])), exit }
+  function elfving(arrows, variances, c) {
+    const tilde = points(arrows, variances);
+    const { norm } = optimal(arrows, variances, c);
+    const exit = norm > 0 && norm < Infinity ? scaled(c, 1 / norm) : null;
+    return { points: tilde, hull: hull(tilde.flatMap((x) => [x, scaled(x, -1)])), exit };
   }
 
   /** The corners of the convex hull, counter-clockwise (Andrew's monotone chains). */
-  function hull (points) {
-    const sorted = [...points].sort((p, q) => p[0] - q[0] || p[1] - q[1])
+  function hull(points) {
+    const sorted = [...points].sort((p, q) => p[0] - q[0] || p[1] - q[1]);
     const chain = (ordered) => {
-      const kept = []
+      const kept = [];
       for (const p of ordered) {
         while (kept.length > 1 && !turnsLeft(kept[kept.length - 2], kept[kept.length - 1], p)) {
-          kept.pop()
+          kept.pop();
         }
-        kept.push(p)
+        kept.push(p);
       }
-      return kept.slice(0, -1)
-    }
-    return [...chain(sorted), ...chain(sorted.reverse())]
+      return kept.slice(0, -1);
+    };
+    return [...chain(sorted), ...chain(sorted.reverse())];
   }
 
-  function turnsLeft (p, q, r) {
-    const first = [q[0] - p[0], q[1] - p[1]]; const second = [r[0] - p[0], r[1] - p[1]]
-    return det(first, second) > 1e-12 * length(first) * length(second)
+  function turnsLeft(p, q, r) {
+    const first = [q[0] - p[0], q[1] - p[1]];
+    const second = [r[0] - p[0], r[1] - p[1]];
+    return det(first, second) > 1e-12 * length(first) * length(second);
   }
 
   // --- what exploration sees ------------------------------------------------------------------
-
-  /** The directions that are explored, each once and of length 1, with the arrows that lie on it. */
-  function looks (arrows, explored) {
-    const found = []
-    for (const a of explored) {
-      if (!arrows[a][0] && !arrows[a][1]) continue
-      const same = found.find((look) => parallel(look.axis, arrows[a], SAME_LOOK))
-      if (same) same.actions.push(a)
-      else found.push({ axis: scaled(arrows[a], 1 / length(arrows[a])), actions: [a] })
-    }
-    return found
-  }
 
   /**
    * The matrices that exploration cannot tell from Σ, however long it lasts.
@@ -300,234 +268,41 @@ var SpeedMathematics = (function () {
    *   of 3, `identifiability(...).rank`; `free`: N with Frobenius norm 1 if there are two looks;
    *   `range`: [lo, hi] of s for the matrices base + s N; [0, 0] for rank 3, null for rank 0 or 1
    */
-  function possible (arrows, explored, noise) {
-    const found = looks(arrows, explored)
-    const rank = Math.min(found.length, 3)
-    const given = Array.isArray(noise) ? { Sigma: noise } : noise
-    const base = given.Sigma || fit(arrows, explored, variances(arrows, given), true).Sigma
-    if (rank !== 2) return { rank, free: null, range: rank === 3 ? [0, 0] : null, base }
-    const p = turned(found[0].axis); const q = turned(found[1].axis)
-    const N = [2 * p[0] * q[0], p[0] * q[1] + p[1] * q[0], 2 * p[1] * q[1]]
-    const first = N[1] || N[0]
-    const norm = Math.sign(first) * Math.sqrt(N[0] ** 2 + 2 * N[1] ** 2 + N[2] ** 2)
-    const free = N.map((entry) => entry / norm)
-    return { rank, free, range: interval(base, free), base }
+  function possible(arrows, explored, noise) {
+    const found = looks(arrows, explored);
+    const rank = Math.min(found.length, 3);
+    const given = Array.isArray(noise) ? { Sigma: noise } : noise;
+    const base = given.Sigma || fit(arrows, explored, variances(arrows, given), true).Sigma;
+    if (rank !== 2) return { rank, free: null, range: rank === 3 ? [0, 0] : null, base };
+    const p = turned(found[0].axis);
+    const q = turned(found[1].axis);
+    const N = [2 * p[0] * q[0], p[0] * q[1] + p[1] * q[0], 2 * p[1] * q[1]];
+    const first = N[1] || N[0];
+    const norm = Math.sign(first) * Math.sqrt(N[0] ** 2 + 2 * N[1] ** 2 + N[2] ** 2);
+    const free = N.map((entry) => entry / norm);
+    return { rank, free, range: interval(base, free), base };
   }
 
   /** The s with S + s N ⪰ 0, for S ⪰ 0 and det N < 0: between the roots of det(S + s N). */
-  function interval (S, N) {
-    const constant = Math.max(0, det([S[0], S[1]], [S[1], S[2]]))
-    const half = (S[0] * N[2] + S[2] * N[0] - 2 * S[1] * N[1]) / 2
-    const lead = -det([N[0], N[1]], [N[1], N[2]])
+  function interval(S, N) {
+    const constant = Math.max(0, det([S[0], S[1]], [S[1], S[2]]));
+    const half = (S[0] * N[2] + S[2] * N[0] - 2 * S[1] * N[1]) / 2;
+    const lead = -det([N[0], N[1]], [N[1], N[2]]);
     // lead s² − 2 half s − constant ≤ 0: the root that does not cancel first, then Vieta's.
-    const far = half + (half < 0 ? -1 : 1) * Math.sqrt(half * half + lead * constant)
-    const roots = far ? [far / lead, -constant / far] : [0, 0]
-    return roots.sort((s, t) => s - t).map((s) => s + 0)
-  }
-
-  /**
-   * Least squares for Σ: the S with Σ_m (x(m)'Sx(m) − q(m))² least, of several the one of least
-   * Frobenius norm: `estimate_covariance(..., "lstsq")` with q(m) the mean squared residual of m.
-   *
-   * Arrows t·e on one line with the unit vector e only speak of e'Se, for which least squares
-   * gives m = Σ t² q / Σ t⁴. One or two such lines can be matched by any m, and the S of least norm
-   * is a sum of y·ee' over them. Three lines or more are an ordinary regression for 3 unknowns.
-   */
-  function leastSquares (arrows, explored, squares) {
-    const found = looks(arrows, explored)
-    if (found.length > 2) return regression(explored.map((a) => arrows[a]), squares)
-    const target = new Map(explored.map((a, m) => [a, squares[m]]))
-    const seen = found.map(({ axis, actions }) => {
-      const t = actions.map((a) => dot(arrows[a], axis) ** 2)
-      return sum(actions.map((a, i) => t[i] * target.get(a))) / sum(t.map((each) => each ** 2))
-    })
-    let y = seen
-    if (found.length === 2) {
-      // y(1) + cos² y(2) = m(1) and cos² y(1) + y(2) = m(2), with 1 − cos⁴ = sin² (1 + cos²).
-      const cos2 = dot(found[0].axis, found[1].axis) ** 2
-      const sin2 = det(found[0].axis, found[1].axis) ** 2
-      y = [seen[0] - cos2 * seen[1], seen[1] - cos2 * seen[0]].map((z) => z / (sin2 * (1 + cos2)))
-    }
-    return found.reduce((S, { axis: [p, q] }, i) => (
-      [S[0] + y[i] * p * p, S[1] + y[i] * p * q, S[2] + y[i] * q * q]
-    ), [0, 0, 0])
-  }
-
-  /** svec(xx'), in which x'Sx is the inner product with svec(S) = (s11, √2 s12, s22). */
-  const svec = ([p, q]) => [p * p, Math.SQRT2 * p * q, q * q]
-
-  /** Regression on svec(xx') by Gram and Schmidt, in coordinates where Σ xx' is the identity. */
-  function regression (rows, squares) {
-    const { inverse } = roots(moment(rows, rows.map(() => 1)))
-    const features = rows.map((x) => svec(times(inverse, x)))
-    const q = []; const R = [[0, 0, 0], [0, 0, 0], [0, 0, 0]]
-    for (let j = 0; j < 3; j++) {
-      let column = features.map((row) => row[j])
-      for (let pass = 0; pass < 2; pass++) {
-        for (let i = 0; i < j; i++) {
-          const part = sum(column.map((value, m) => value * q[i][m]))
-          R[i][j] += part
-          column = column.map((value, m) => value - part * q[i][m])
-        }
-      }
-      R[j][j] = Math.hypot(...column)
-      q.push(column.map((value) => value / R[j][j]))
-    }
-    const s = q.map((column) => sum(column.map((value, m) => value * squares[m])))
-    for (let j = 2; j >= 0; j--) {
-      for (let i = j + 1; i < 3; i++) s[j] -= R[j][i] * s[i]
-      s[j] /= R[j][j]
-    }
-    return sandwich(inverse, [s[0], s[1] / Math.SQRT2, s[2]])
-  }
-
-  // --- least squares over the positive semidefinite matrices ----------------------------------
-
-  /** M S M for symmetric M and S. */
-  function sandwich (M, S) {
-    const p = [M[0], M[1]]; const q = [M[1], M[2]]
-    const across = S[0] * M[0] * M[1] + S[1] * (M[0] * M[2] + M[1] * M[1]) + S[2] * M[1] * M[2]
-    return [quadratic(S, p), across, quadratic(S, q)]
-  }
-
-  const times = (M, x) => [M[0] * x[0] + M[1] * x[1], M[1] * x[0] + M[2] * x[1]]
-
-  /** Σ_m w(m)² x(m) x(m)'. */
-  const moment = (rows, w) => [[0, 0], [0, 1], [1, 1]].map(([i, j]) => (
-    sum(rows.map((x, m) => w[m] ** 2 * x[i] * x[j]))
-  ))
-
-  /** Eigenvalues of a symmetric matrix, the larger one first, and its unit eigenvector. */
-  function eigen (S) {
-    const middle = (S[0] + S[2]) / 2; const half = (S[0] - S[2]) / 2
-    const radius = Math.hypot(half, S[1])
-    if (!radius) return { values: [middle, middle], vector: [1, 0] }
-    const vector = half >= 0 ? [half + radius, S[1]] : [S[1], radius - half]
-    const determinant = det([S[0], S[1]], [S[1], S[2]])
-    const large = middle < 0 ? middle - radius : middle + radius
-    const values = middle < 0 ? [determinant / large, large] : [large, determinant / large]
-    return { values, vector: scaled(vector, 1 / length(vector)) }
-  }
-
-  /** The symmetric matrix with the same eigenvectors and other eigenvalues. */
-  function rebuilt ({ vector: [p, q] }, [large, small]) {
-    return [
-      large * p * p + small * q * q,
-      (large - small) * p * q,
-      large * q * q + small * p * p
-    ]
-  }
-
-  /** The root of a positive semidefinite matrix and its inverse, on the span where it is one. */
-  function roots (M, cut = 0) {
-    const found = eigen(M)
-    const root = found.values.map((v) => v > cut * found.values[0] ? Math.sqrt(v) : 0)
-    return {
-      root: rebuilt(found, root),
-      inverse: rebuilt(found, root.map((v) => v ? 1 / v : 0))
-    }
-  }
-
-  /** The nearest positive semidefinite matrix: negative eigenvalues become 0. */
-  function projected (S) {
-    const found = eigen(S)
-    return rebuilt(found, found.values.map((v) => Math.max(v, 0)))
-  }
-
-  /** The inner product of two symmetric matrices. */
-  const inner = (S, T) => S[0] * T[0] + 2 * S[1] * T[1] + S[2] * T[2]
-
-  /**
-   * Least squares for Σ over Σ ⪰ 0: `estimate_covariance(..., "psd")`, by the same steps.
-   *
-   * Where exploration leaves Σ open, many matrices fit alike, and which one a strategy believes
-   * depends on the method. So this is the method of `speedlib.psd`: start at the fit without the
-   * constraint, and take accelerated projected-gradient steps in coordinates that whiten what was
-   * explored; 500 of them with a little of all arrows in the whitening, then without.
-   */
-  function positive (arrows, explored, squares, start, tolerance) {
-    let found = { S: start, optimality: Infinity }
-    for (const [share, steps] of [[1e-5, 500], [0, 5000]]) {
-      if (found.optimality > tolerance) {
-        const all = moment(arrows, arrows.map(() => Math.sqrt(share / arrows.length)))
-        found = descend(explored.map((a) => arrows[a]), squares, all, found.S, tolerance, steps)
-      }
-    }
-    return found.S
-  }
-
-  /** One stage: to coordinates in which the second moment is the identity, and back. */
-  function descend (rows, squares, all, start, tolerance, steps) {
-    const w = 1 / Math.sqrt(rows.length)
-    const second = moment(rows, rows.map(() => w)).map((entry, i) => entry + all[i])
-    const [p, q] = [second[0], second[2]].map((entry) => Math.sqrt(entry) || 1)
-    const units = [p * p, p * q, q * q]
-    const { root, inverse } = roots(second.map((entry, i) => entry / units[i]), 1e-12)
-    const size = w * Math.hypot(...squares) || 1
-    const design = rows.map((x) => scaled3(svec(times(inverse, [x[0] / p, x[1] / q])), w))
-    const response = squares.map((square) => w * square / size)
-    const S = projected(sandwich(root, start.map((entry, i) => entry * units[i] / size)))
-    const found = accelerate(design, response, S, tolerance, steps)
-    const back = sandwich(inverse, found.S)
-    return { S: back.map((entry, i) => entry * size / units[i]), optimality: found.optimality }
-  }
-
-  const scaled3 = (row, t) => row.map((value) => value * t)
-
-  /** FISTA with restarts: steps of 1/‖D‖² for ½‖D svec(S) − r‖² over S ⪰ 0. */
-  function accelerate (design, response, start, tolerance, steps) {
-    const step = 1 / Math.max(largest(design), Number.MIN_VALUE)
-    const slope = (S) => {
-      const g = [0, 0, 0]
-      design.forEach((row, m) => {
-        const miss = row[0] * S[0] + row[1] * Math.SQRT2 * S[1] + row[2] * S[2] - response[m]
-        for (let i = 0; i < 3; i++) g[i] += row[i] * miss
-      })
-      return [g[0], g[1] / Math.SQRT2, g[2]]
-    }
-    let S = start; let ahead = start; let momentum = 1
-    for (let i = 0; ; i++) {
-      if (i % 10 === 0) {
-        const G = slope(S)
-        const optimality = Math.max(-eigen(G).values[1], Math.abs(inner(G, S)))
-        if (optimality <= tolerance || i === steps) return { S, optimality }
-      }
-      const G = slope(ahead)
-      const fresh = projected(ahead.map((entry, k) => entry - step * G[k]))
-      const change = fresh.map((entry, k) => entry - S[k])
-      const uphill = inner(ahead.map((entry, k) => entry - fresh[k]), change) > 0
-      const old = uphill ? 1 : momentum
-      momentum = (1 + Math.sqrt(1 + 4 * old * old)) / 2
-      const push = uphill ? 0 : (old - 1) / momentum
-      ahead = fresh.map((entry, k) => entry + push * change[k])
-      S = fresh
-    }
-  }
-
-  /** The largest eigenvalue of D'D, a symmetric matrix of three rows, in closed form (Smith 1961). */
-  function largest (design) {
-    const H = [0, 1, 2].map((i) => [0, 1, 2].map((j) => sum(design.map((row) => row[i] * row[j]))))
-    const middle = (H[0][0] + H[1][1] + H[2][2]) / 3
-    const B = H.map((row, i) => row.map((entry, j) => entry - (i === j ? middle : 0)))
-    const spread = Math.sqrt(sum(B.flat().map((entry) => entry * entry)) / 6)
-    if (!spread) return middle
-    const half = (
-      B[0][0] * (B[1][1] * B[2][2] - B[1][2] * B[2][1]) -
-      B[0][1] * (B[1][0] * B[2][2] - B[1][2] * B[2][0]) +
-      B[0][2] * (B[1][0] * B[2][1] - B[1][1] * B[2][0])
-    ) / (2 * spread ** 3)
-    return middle + 2 * spread * Math.cos(Math.acos(Math.min(1, Math.max(-1, half))) / 3)
+    const far = half + (half < 0 ? -1 : 1) * Math.sqrt(half * half + lead * constant);
+    const roots = far ? [far / lead, -constant / far] : [0, 0];
+    return roots.sort((s, t) => s - t).map((s) => s + 0);
   }
 
   // --- what a strategy makes of it ------------------------------------------------------------
 
   /** The matrix fitted to exact variances of the explored arrows, and all variances it gives. */
-  function fit (arrows, explored, variances, psd, tolerance = 1e-8) {
-    const squares = explored.map((a) => arrows[a][0] || arrows[a][1] ? variances[a] : 0)
-    let Sigma = leastSquares(arrows, explored, squares)
-    if (psd) Sigma = positive(arrows, explored, squares, Sigma, tolerance)
-    const mean = sum(squares) / squares.length
-    return { Sigma, variances: arrows.map((x) => quadratic(Sigma, x)), mean }
+  function fit(arrows, explored, variances, psd, tolerance = 1e-8) {
+    const squares = explored.map((a) => (arrows[a][0] || arrows[a][1] ? variances[a] : 0));
+    let Sigma = leastSquares(arrows, explored, squares);
+    if (psd) Sigma = positive(arrows, explored, squares, Sigma, tolerance);
+    const mean = sum(squares) / squares.length;
+    return { Sigma, variances: arrows.map((x) => quadratic(Sigma, x)), mean };
   }
 
   /**
@@ -538,8 +313,8 @@ var SpeedMathematics = (function () {
    * `floor` times the mean of the explored ones, and computes the optimal design for what it now
    * believes. What that design costs is decided by the true variances.
    *
-   * A list of loudnesses need not come from any matrix. The fit is then the nearest one, as it would
-   * be for the library, and `described` says whether it gives every explored arrow its variance.
+   * A list of loudnesses need not come from any matrix. SPEED fits one all the same, and so does the
+   * library; `described` says whether there is a matrix that gives every arrow its variance.
    *
    * @param {{Sigma: number[]}|{sigma: number[]}|number[]} noise the truth
    * @returns {?{Sigma: number[], fitted: number[], variances: number[], raised: boolean[],
@@ -547,13 +322,13 @@ var SpeedMathematics = (function () {
    *   same with the floor, `design` as `optimal` returns it, `trueLoss` its nL under the truth;
    *   null where no arrow is explored
    */
-  function believed (arrows, explored, noise, c, psd, floor = FLOOR) {
-    if (!explored.length) return null
-    const truth = variances(arrows, Array.isArray(noise) ? { Sigma: noise } : noise)
-    const { Sigma, variances: fitted, mean } = fit(arrows, explored, truth, psd)
-    const least = mean > 0 ? floor * mean : 1e-24
-    const used = fitted.map((v) => Math.max(v, least))
-    const design = optimal(arrows, used, c)
+  function believed(arrows, explored, noise, c, psd, floor = FLOOR) {
+    if (!explored.length) return null;
+    const truth = variances(arrows, Array.isArray(noise) ? { Sigma: noise } : noise);
+    const { Sigma, variances: fitted, mean } = fit(arrows, explored, truth, psd);
+    const least = mean > 0 ? floor * mean : 1e-24;
+    const used = fitted.map((v) => Math.max(v, least));
+    const design = optimal(arrows, used, c);
     return {
       Sigma,
       fitted,
@@ -561,8 +336,17 @@ var SpeedMathematics = (function () {
       raised: fitted.map((v) => v < least),
       design,
       trueLoss: loss(arrows, truth, design.weights, c),
-      described: explored.every((a) => Math.abs(fitted[a] - truth[a]) <= 1e-6 * mean)
-    }
+      described: isDescribed(arrows, truth),
+    };
+  }
+
+  /** Whether a positive semidefinite matrix has these variances, those of arrows 0 aside. */
+  function isDescribed(arrows, truth) {
+    const all = arrows.map((_, a) => a);
+    const { variances: fitted, mean } = fit(arrows, all, truth, true);
+    return arrows.every((x, a) => {
+      return (!x[0] && !x[1]) || Math.abs(fitted[a] - truth[a]) <= 1e-6 * mean;
+    });
   }
 
   /**
@@ -581,25 +365,37 @@ var SpeedMathematics = (function () {
    * @param {number[]} explored the arrows explored, equally often: q(m) = 1 / their number
    * @param {number} kappa Var(η²)/σ⁴: 2 for Gaussian noise
    */
-  function estimationCost (arrows, variances, design, explored, kappa = 2) {
-    const found = looks(arrows, explored)
-    const seen = (x) => found.length > 2 || found.some(({ axis }) => parallel(axis, x, SAME_LOOK))
-    const used = design.flatMap((share, a) => share > 0 && (arrows[a][0] || arrows[a][1]) ? [a] : [])
-    if (!used.every((a) => seen(arrows[a]))) return Infinity
-    return kappa / 4 * explored.length * sum(explored.map((m) => {
-      const S = leastSquares(arrows, explored, explored.map((a) => a === m ? 1 : 0))
-      const error = used.map((a) => quadratic(S, arrows[a]) / variances[a])
-      const mean = sum(used.map((a, i) => design[a] * error[i]))
-      const spread = sum(used.map((a, i) => design[a] * (error[i] - mean) ** 2))
-      return variances[m] ** 2 * spread
-    }))
+  function estimationCost(arrows, variances, design, explored, kappa = 2) {
+    const found = looks(arrows, explored);
+    const seen = (x) => found.length > 2 || found.some(({ axis }) => parallel(axis, x, SAME_LOOK));
+    const used = design.flatMap((share, a) =>
+      share > 0 && (arrows[a][0] || arrows[a][1]) ? [a] : [],
+    );
+    if (!used.every((a) => seen(arrows[a]))) return Infinity;
+    return (
+      (kappa / 4) *
+      explored.length *
+      sum(
+        explored.map((m) => {
+          const S = leastSquares(
+            arrows,
+            explored,
+            explored.map((a) => (a === m ? 1 : 0)),
+          );
+          const error = used.map((a) => quadratic(S, arrows[a]) / variances[a]);
+          const mean = sum(used.map((a, i) => design[a] * error[i]));
+          const spread = sum(used.map((a, i) => design[a] * (error[i] - mean) ** 2));
+          return variances[m] ** 2 * spread;
+        }),
+      )
+    );
   }
 
   /** S² (Γ/n² + v/(nΓ)), the regret to first order: what Γ rounds waste, and what they teach. */
-  const regret = (S2, v, n, Gamma) => S2 * (Gamma / (n * n) + v / (n * Gamma))
+  const regret = (S2, v, n, Gamma) => S2 * (Gamma / (n * n) + v / (n * Gamma));
 
   /** Γ* = √(v n), which makes it least: `speedlib.asymptotics.best_exploration_length`. */
-  const bestLength = (v, n) => Math.sqrt(v * n)
+  const bestLength = (v, n) => Math.sqrt(v * n);
 
   return {
     FLOOR,
@@ -616,6 +412,6 @@ var SpeedMathematics = (function () {
     regret,
     bestLength,
     quadratic,
-    fit
-  }
-})()
+    fit,
+  };
+})();
