@@ -33,6 +33,7 @@
     }
     this.size = [0, 0];
     this.extent = null;
+    this.middle = [0, 0];
     this.unit = 1;
     this.axes = null;
   }
@@ -55,18 +56,25 @@
     if (!this.extent || ratio * this.unit > 1.9 || ratio * this.unit < 0.55) {
       this.unit = ratio > 1.5 || ratio < 0.67 ? round3(1.15 / ratio) : 1;
     }
-    const points = [...model.state.arrows, ...model.scaled.map((point) => this.times(point)), model.c];
+    const points = [[0, 0], ...model.state.arrows, model.c];
+    for (const [x, y] of model.scaled.map((point) => this.times(point))) points.push([x, y], [-x, -y]);
     if (this.axes) {
       const { angle, along: a, across: b } = this.axes;
       for (const [t, axis] of [[angle, a * this.unit], [angle + Math.PI / 2, b * this.unit]]) {
-        if (axis < 1.7 * far) points.push([axis * Math.cos(t), axis * Math.sin(t)]);
+        const [x, y] = [axis * Math.cos(t), axis * Math.sin(t)];
+        if (axis < 1.7 * far) points.push([x, y], [-x, -y]);
       }
     }
-    const wide = Math.max(...points.map(([x]) => Math.abs(x)), 1e-3) / (width / 2 - MARGIN - 8);
-    const high = Math.max(...points.map(([, y]) => Math.abs(y)), 1e-3) / (height / 2 - MARGIN - 8);
-    const needed = Math.max(wide, high);
-    if (!this.extent || needed > this.extent * 1.04 || needed < this.extent * 0.6) {
+    // From edge to edge, in plain units, and the pixels that are there for them.
+    const [left, right] = d3.extent(points, ([x]) => x);
+    const [low, high] = d3.extent(points, ([, y]) => y);
+    const room = [width - 2 * MARGIN - 16, height - 2 * MARGIN - 16];
+    const needed = Math.max((right - left) / room[0], (high - low) / room[1], 1e-4);
+    const corners = [[left, low], [right, high]].map((point) => this.extent && this.at(point));
+    const inside = corners[0] && corners.every(([x, y]) => x > 12 && y > 12 && x < width - 12 && y < height - 12);
+    if (!inside || needed < this.extent * 0.6) {
       this.extent = needed * 1.06;
+      this.middle = [(left + right) / 2, (low + high) / 2];
     }
   };
 
@@ -82,27 +90,32 @@
   };
 
   Plane.prototype.at = function ([x, y]) {
-    return [this.size[0] / 2 + x / this.extent, this.size[1] / 2 - y / this.extent];
+    const [p, q] = this.middle;
+    return [this.size[0] / 2 + (x - p) / this.extent, this.size[1] / 2 - (y - q) / this.extent];
   };
 
   Plane.prototype.from = function (px, py) {
     const x = clamp(px, [8, this.size[0] - 8]) - this.size[0] / 2;
     const y = this.size[1] / 2 - clamp(py, [8, this.size[1] - 8]);
-    return [x * this.extent, y * this.extent];
+    return [x * this.extent + this.middle[0], y * this.extent + this.middle[1]];
   };
 
   // Of a point and its mirror image the one that lies farther from the tips, drawn inside the view.
   Plane.prototype.free = function (point, tips) {
     const [width, height] = this.size;
+    const [x0, y0] = this.at([0, 0]);
     const candidates = [1, -1].map((sign) => {
-      let [x, y] = this.spot([sign * point[0], sign * point[1]]).map((v, i) => v - this.size[i] / 2);
-      const shrink = Math.max(Math.abs(x) / (width / 2 - 12), Math.abs(y) / (height / 2 - 12), 1);
-      [x, y] = [x / shrink + width / 2, y / shrink + height / 2];
+      const [dx, dy] = this.spot([sign * point[0], sign * point[1]]).map((v, i) => v - [x0, y0][i]);
+      // How much of the way stays within the view.
+      const part = Math.min(1, reach(dx, x0, width), reach(dy, y0, height));
+      const [x, y] = [x0 + part * dx, y0 + part * dy];
       const room = Math.min(40, ...tips.map(([p, q]) => Math.hypot(p - x, q - y)));
       return { sign, at: [x, y], room };
     });
     return candidates[1].room > candidates[0].room + 6 ? candidates[1] : candidates[0];
   };
+
+  const reach = (step, from, size) => (step > 0 ? size - 12 - from : from - 12) / Math.max(Math.abs(step), 1e-9);
 
   Plane.prototype.render = function (model, held) {
     const { state } = model;
@@ -137,7 +150,8 @@
 
   Plane.prototype.ground = function () {
     const [w, h] = this.size;
-    const lines = [[[0, h / 2], [w, h / 2]], [[w / 2, 0], [w / 2, h]]];
+    const [x, y] = this.at([0, 0]);
+    const lines = [[[0, y], [w, y]], [[x, 0], [x, h]]];
     join(this.layers.ground, "path", "sbx-axis", lines, (_, i) => i).attr("d", path);
   };
 
@@ -170,8 +184,8 @@
     if (design && state.noise.Sigma) shapes.push({ name: "sbx-noise", S: state.noise.Sigma });
     if (!design && seen) {
       seen.family.forEach((S, i) => shapes.push({ name: "sbx-possible", S, i }));
-      if (state.noise.Sigma) shapes.push({ name: "sbx-true", S: state.noise.Sigma });
       shapes.push({ name: "sbx-believed", S: seen.Sigma });
+      if (state.noise.Sigma) shapes.push({ name: "sbx-true", S: state.noise.Sigma });
     }
     join(this.layers.curves, "path", "sbx-curve", shapes, (d) => `${d.name}${d.i ?? ""}`)
       .attr("class", (d) => `sbx-curve ${d.name}`)
@@ -350,6 +364,9 @@
     }));
     const obstacles = [...tips, ...noises.map((each) => each.at)].map((at) => disc(at, 8));
     for (const tip of tips) obstacles.push(...along(origin, tip));
+    for (const [x, y] of model.scaled) {
+      obstacles.push(disc(this.spot([x, y]), 5), disc(this.spot([-x, -y]), 5));
+    }
     if (design && model.exit) {
       const [c, exit] = [this.at(model.c), this.spot(model.exit)];
       obstacles.push(...along(origin, c), ...along(c, exit), disc(exit, 6));
@@ -361,31 +378,15 @@
       });
       items.push({ text: "exit", anchors: [exit], r: 7, away: away(exit), optional: true, name: "sbx-policy-word" });
     }
-    if (!design && model.seen) {
-      const spots = (S, from) =>
-        COMPASS.filter((_, i) => i % 6 === from).flatMap(([x, y]) => {
-          const square = S[0] * x * x + 2 * S[1] * x * y + S[2] * y * y;
-          if (square <= 0) return [];
-          const at = this.spot([x / Math.sqrt(square), y / Math.sqrt(square)]);
-          return at.every((v, i) => v > 10 && v < this.size[i] - 10) ? [at] : [];
-        });
-      const used = model.scaled.flatMap((p) => [this.spot(p), this.spot([-p[0], -p[1]])]);
-      obstacles.push(...used.map((at) => disc(at, 5)));
-      if (model.seen.differs || !model.state.noise.Sigma) {
-        items.push({ text: "believed", anchors: spots(model.seen.Sigma, 0), r: 5, optional: true, name: "sbx-believed-word" });
-      }
-      if (model.state.noise.Sigma) {
-        const text = model.seen.differs ? "true" : "true = believed";
-        items.push({ text, anchors: spots(model.state.noise.Sigma, 3), r: 5, optional: true, name: "" });
-      }
-    }
+    if (!design) items.push(...this.curveWords(model, obstacles));
     if (design) {
       const corners = model.hull.map((point) => this.spot(point));
-      const edges = corners.map((p, i) => {
+      corners.forEach((p, i) => obstacles.push(...along(p, corners[(i + 1) % corners.length], 2)));
+      const inner = corners.flatMap((p, i) => {
         const q = corners[(i + 1) % corners.length];
-        return [(p[0] + q[0] + 0.4 * origin[0]) / 2.4, (p[1] + q[1] + 0.4 * origin[1]) / 2.4];
+        return [0.4, 0.55, 0.7].map((t) => [0, 1].map((k) => origin[k] + t * ((p[k] + q[k]) / 2 - origin[k])));
       });
-      items.push({ text: "Elfving’s set", anchors: edges, r: 0, optional: true, name: "sbx-set-word" });
+      items.push({ text: "Elfving’s set", anchors: inner, r: 0, optional: true, name: "sbx-set-word" });
     }
     const placed = place(items, obstacles, this.size);
     join(this.layers.labels, "text", "sbx-word", placed, (d) => d.text)
@@ -393,6 +394,26 @@
       .attr("x", (d) => d.x)
       .attr("y", (d) => d.y)
       .text((d) => d.text);
+  };
+
+  // Words for the believed and the true curve, which are obstacles for each other.
+  Plane.prototype.curveWords = function ({ seen, state }, obstacles) {
+    const spots = (S) =>
+      COMPASS.filter((_, i) => i % 4 === 0).flatMap(([x, y]) => {
+        const square = S[0] * x * x + 2 * S[1] * x * y + S[2] * y * y;
+        if (square <= 0) return [];
+        const at = this.spot([x / Math.sqrt(square), y / Math.sqrt(square)]);
+        return at.every((v, i) => v > 10 && v < this.size[i] - 10) ? [at] : [];
+      });
+    const [believed, truth] = [spots(seen.Sigma), state.noise.Sigma ? spots(state.noise.Sigma) : []];
+    obstacles.push(...[...believed, ...truth].map((at) => disc(at, 3)));
+    const items = [];
+    if (seen.differs || !truth.length) {
+      items.push({ text: "believed", anchors: believed, r: 6, optional: true, name: "sbx-believed-word" });
+    }
+    const text = seen.differs ? "true" : "true = believed";
+    if (truth.length) items.push({ text, anchors: truth, r: 6, optional: true, name: "sbx-strong" });
+    return items;
   };
 
   EXPLORER.Plane = Plane;

@@ -156,7 +156,7 @@
       this.changed(true);
     });
     const psd = element("label", "sbx-choice sbx-only-explore");
-    psd.append(this.psd, element("span", "", "believe in no negative variance (Σ ⪰ 0)"));
+    psd.append(this.psd, element("span", "", "keep all variances ≥ 0 (Σ ⪰ 0)"));
     box.append(psd);
     if (!this.full) return box;
     this.rounds = element("input");
@@ -320,7 +320,7 @@
     const width = Math.floor(this.stage.clientWidth);
     if (!width) return;
     const most = this.full ? 440 : 300;
-    this.plane.resize(width, Math.max(230, Math.min(most, Math.round(width * (this.full ? 0.95 : 0.8)))));
+    this.plane.resize(width, Math.max(230, Math.min(most, Math.round(width * (this.full ? 0.88 : 0.78)))));
     if (this.curve) this.curve.resize(Math.floor(this.panel.clientWidth), 220);
     this.render();
   };
@@ -346,7 +346,7 @@
     const { best, policyLoss, ratio, seen } = model;
     const factor = design ? ratio : 1 + seen.excess;
     const strong = element("strong", "sbx-factor", `${words.times(factor)} ×`);
-    const text = design ? " the rounds, if one runs the policy" : " the rounds of the best, by its belief";
+    const text = design ? " as many rounds with the policy" : " as many rounds with the belief";
     const line = element("span", "sbx-losses");
     line.append(
       "nL ",

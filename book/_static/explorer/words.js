@@ -8,12 +8,13 @@
   const percent = (share) => `${Math.round(100 * share)} %`;
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-  function decimals(value) {
+  function decimals(value, digits = 3) {
     if (!Number.isFinite(value)) return "∞";
     const size = Math.abs(value);
     if (size >= 1e6) return value.toExponential(1).replace("e+", " × 10^");
     if (size >= 100) return Math.round(value).toLocaleString("en-GB");
-    return value.toFixed(size >= 10 ? 1 : 2);
+    if (size >= 10) return value.toFixed(1);
+    return size >= 1 || size === 0 ? value.toFixed(2) : value.toPrecision(digits);
   }
 
   // "2.3": as many decimals as are of use.
