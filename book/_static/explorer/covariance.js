@@ -25,6 +25,8 @@ var SpeedCovariance = (function () {
 
   /** Arrows whose angle has a smaller sine show the same of Σ. */
   const SAME_LOOK = 1e-7;
+  /** An eigenvalue this share of the other one below 0 is 0. */
+  const ROUNDING = 1e-14;
 
   /** The directions that are explored, each once and of length 1, with the arrows that lie on it. */
   function looks(arrows, explored) {
@@ -112,12 +114,14 @@ var SpeedCovariance = (function () {
   /**
    * Least squares for Σ over Σ ⪰ 0: `estimate_covariance(..., "psd")`, by the same steps.
    *
-   * Where exploration leaves Σ open, many matrices fit alike, and which one a strategy believes
-   * depends on the method. So this is the method of `speedlib.psd`: start at the fit without the
-   * constraint, and take accelerated projected-gradient steps in coordinates that whiten what was
+   * A fit without the constraint that meets it is the answer. Else, where exploration leaves Σ open,
+   * many matrices fit alike, and which one a strategy believes depends on the method. So this is the
+   * method of `speedlib.psd`: start at the fit without the constraint, and take accelerated projected-gradient steps in coordinates that whiten what was
    * explored; 500 of them with a little of all arrows in the whitening, then without.
    */
   function positive(arrows, explored, squares, start, tolerance) {
+    const [large, small] = eigen(start).values;
+    if (small >= -ROUNDING * large) return start;
     let found = { S: start, optimality: Infinity };
     for (const [share, steps] of [
       [1e-5, 500],
