@@ -27,6 +27,7 @@
       let best = null;
       for (const [x, y] of item.anchors) {
         for (const angle of item.r ? DIRECTIONS : [0]) {
+          if (best && best.cost < 0.5) break;
           const [dx, dy] = item.r ? [Math.cos(angle), Math.sin(angle)] : [0, 0];
           const middle = [x + dx * (item.r + w / 2), y + dy * (item.r + HEIGHT / 2)];
           const box = { x: middle[0] - w / 2, y: middle[1] - HEIGHT / 2, w, h: HEIGHT };

@@ -34,7 +34,9 @@
     const shares = row.append("div").attr("class", "sbx-shares");
     shares.append("span").attr("class", "sbx-share-first");
     shares.append("span").attr("class", "sbx-share-second");
-    row.append("div").attr("class", "sbx-sigma");
+    const sigma = row.append("div").attr("class", "sbx-sigma");
+    sigma.append("span").attr("class", "sbx-sigma-true");
+    sigma.append("span").attr("class", "sbx-sigma-believed");
   }
 
   Rows.prototype.render = function (model) {
@@ -75,11 +77,9 @@
       rows.select(`.sbx-share-${name}`).text((d) => percent(d[name]));
     }
     rows.select(".sbx-knob").style("left", (d) => `${100 * d.first}%`);
-    rows.select(".sbx-sigma").html((d) =>
-      design || Math.abs(d.believed / d.sigma - 1) < 5e-3
-        ? decimals(d.sigma, 2)
-        : `${decimals(d.sigma, 2)}<br><span class="sbx-believed-word">${decimals(d.believed, 2)}</span>`,
-    );
+    const wrong = (d) => !design && Math.abs(d.believed / d.sigma - 1) >= 5e-3;
+    rows.select(".sbx-sigma-true").text((d) => decimals(d.sigma, 2));
+    rows.select(".sbx-sigma-believed").text((d) => (wrong(d) ? decimals(d.believed, 2) : ""));
     if (design) describe(rows.select(".sbx-knob"), specify);
   };
 

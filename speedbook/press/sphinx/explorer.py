@@ -57,9 +57,12 @@ SCRIPTS = (
     "explorer/handles.js",
     "explorer/labels.js",
     "explorer/drawing.js",
+    "explorer/grips.js",
     "explorer/model.js",
     "explorer/words.js",
     "explorer/panels.js",
+    "explorer/controls.js",
+    "explorer/address.js",
     "explorer/explorer.js",
 )
 STYLE = "explorer/explorer.css"
