@@ -3,7 +3,7 @@
   "use strict";
 
   const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
-  const { encode, decode } = EXPLORER.state;
+  const { initial, encode, decode } = EXPLORER.state;
   const { element } = EXPLORER.controls;
   const Address = {};
 
@@ -26,6 +26,12 @@
   };
 
   Address.fromAddress = function (moved) {
+    // Before any change there was no address to follow.
+    if (moved && !location.hash) {
+      this.id = this.first.id;
+      this.restart(initial(this.id, this.first.tab), false);
+      return;
+    }
     const [name, query] = location.hash.slice(1).split(/\?(.*)/s);
     const known = [this.name(), this.figure.id].includes(name);
     const only = name === "explorer" && document.querySelector(".sb-explorer") === this.root;

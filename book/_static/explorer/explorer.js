@@ -18,8 +18,7 @@
     this.full = root.dataset.height !== "half";
     this.first = { id: presetId(root.dataset.preset), tab: root.dataset.tab || "design" };
     this.id = this.first.id;
-    this.tab = this.first.tab;
-    this.state = initial(this.id, this.tab);
+    this.state = initial(this.id, this.first.tab);
     this.last = null;
     this.held = false;
     this.build();
@@ -55,12 +54,12 @@
     this.changed(true);
   };
 
-  Explorer.prototype.restart = function (state) {
+  Explorer.prototype.restart = function (state, noted = true) {
     this.state = state;
     this.last = null;
     this.plane.extent = null;
     this.plane.axes = null;
-    this.changed(true);
+    this.changed(true, noted);
   };
 
   Explorer.prototype.add = function () {
@@ -108,11 +107,11 @@
   };
 
   // Every change comes here. `settled`: nothing is held any more.
-  Explorer.prototype.changed = function (settled) {
+  Explorer.prototype.changed = function (settled, noted = true) {
     this.held = !settled;
     this.render();
     clearTimeout(this.later);
-    this.later = setTimeout(() => this.toAddress(), ADDRESS);
+    if (noted) this.later = setTimeout(() => this.toAddress(), ADDRESS);
     clearTimeout(this.spoken);
     this.spoken = setTimeout(() => this.speak(), QUIET);
   };
@@ -127,7 +126,7 @@
   Explorer.prototype.resize = function () {
     const width = Math.floor(this.stage.clientWidth);
     if (!width) return;
-    const most = this.full ? 440 : 300;
+    const most = this.full ? 440 : 290;
     this.plane.resize(width, Math.max(230, Math.min(most, Math.round(width * (this.full ? 0.88 : 0.78)))));
     if (this.curve) this.curve.resize(Math.floor(this.panel.clientWidth), 220);
     this.render();
@@ -171,11 +170,12 @@
     if (this.menu.value !== this.id) this.menu.value = this.id;
     this.psd.checked = state.psd;
     if (!this.full) return;
-    if (this.noted !== this.id) {
-      this.noted = this.id;
-      const { note, try: wish } = SpeedPresets[this.id];
+    const noted = `${this.id} ${state.tab}`;
+    if (this.noted !== noted) {
+      this.noted = noted;
+      const { note, try: wish, tryTab = "design" } = SpeedPresets[this.id];
       this.note.textContent = note;
-      if (wish) this.note.append(element("span", "sbx-try", ` ${wish}`));
+      if (wish && tryTab === state.tab) this.note.append(element("span", "sbx-try", ` ${wish}`));
     }
     if (design) {
       const last = this.last ?? state.arrows.length - 1;
