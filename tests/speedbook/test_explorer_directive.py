@@ -101,7 +101,7 @@ def test_without_html_the_figure_stays(builder, page):
     text = " ".join(" ".join(files.values()).split())
     assert "three looks" in text and "psd=1" not in text
     assert "Two" in text
-    assert ("takes the variance 4 of action 2 for 25" if builder == "text" else "theorem-1") in text
+    assert ("takes the variance 4 of action 3 for 25" if builder == "text" else "theorem-1") in text
 
 
 @pytest.mark.slow
