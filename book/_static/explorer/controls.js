@@ -86,7 +86,7 @@
 
   Controls.presets = function () {
     const label = element("label", "sbx-preset");
-    label.append(element("span", "sbx-muted", "Example"));
+    label.append(element("span", "sbx-hidden", "Example"));
     this.menu = element("select");
     for (const [id, each] of Object.entries(SpeedPresets)) this.menu.append(new Option(each.title, id));
     this.menu.addEventListener("change", () => {
@@ -119,7 +119,7 @@
       this.changed(true);
     });
     const psd = element("label", "sbx-choice sbx-only-explore");
-    psd.append(this.psd, element("span", "", "keep all variances ≥ 0 (Σ ⪰ 0)"));
+    psd.append(this.psd, element("span", "", "keep all variances ≥ 0 (Σ ⪰ 0)"));
     box.append(psd);
     if (!this.full) return box;
     this.rounds = element("input");

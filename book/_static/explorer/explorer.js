@@ -135,7 +135,12 @@
   Explorer.prototype.render = function () {
     const { state } = this;
     const design = state.tab === "design";
-    if (this.box.dataset.tab !== state.tab) this.showTab(design);
+    if (this.box.dataset.tab !== state.tab) this.showTab();
+    const kind = `${state.tab} ${Object.keys(state.noise)}`;
+    if (this.kind !== kind) {
+      this.kind = kind;
+      this.explain();
+    }
     const model = (this.model = EXPLORER.derive(state));
     if (this.plane.size[0]) this.plane.render(model, this.held);
     this.rows.render(model);
@@ -153,7 +158,7 @@
     const { best, policyLoss, ratio, seen } = model;
     const factor = design ? ratio : 1 + seen.excess;
     const strong = element("strong", "sbx-factor", `${words.times(factor)} ×`);
-    const text = design ? " as many rounds with the policy" : " as many rounds with the belief";
+    const text = design ? " the rounds with the policy" : " the rounds with the belief";
     const line = element("span", "sbx-losses");
     line.append(
       "nL ",
@@ -191,7 +196,7 @@
     }
   };
 
-  Explorer.prototype.showTab = function (design) {
+  Explorer.prototype.showTab = function () {
     this.box.dataset.tab = this.state.tab;
     if (this.full) {
       this.tabButtons.forEach((tab, i) => {
@@ -201,15 +206,18 @@
         if (chosen) this.panel.setAttribute("aria-labelledby", tab.id);
       });
     }
-    const key = design ? words.DESIGN_KEY : words.EXPLORE_KEY;
+    if (this.link) this.link.href = this.fullPage();
+  };
+
+  // What the lines and signs mean, for the tab and for the kind of noise.
+  Explorer.prototype.explain = function () {
     this.key.querySelector("ul").replaceChildren(
-      ...key.map(([swatch, text]) => {
+      ...words.key(this.state).map(([swatch, text]) => {
         const item = element("li");
         item.append(element("span", `sbx-swatch ${swatch || ""}`), element("span", "", text));
         return item;
       }),
     );
-    if (this.link) this.link.href = this.fullPage();
   };
 
   // Start -------------------------------------------------------------------------------------------
