@@ -351,6 +351,20 @@ def test_the_price_of_estimating_the_variances(asked: list[Case]) -> None:
     assert 50 < finite < len(asked) - 50
 
 
+def test_areas_are_exact_where_arrows_are_nearly_parallel(engine: Any) -> None:
+    rng = np.random.default_rng(5)
+    first = rng.standard_normal((50, 2))
+    pairs = np.stack([first, first * rng.uniform(0.5, 2, (50, 1)) * (1 + 1e-12)], axis=1)
+    page = engine.new_page()
+    page.add_script_tag(path=ROOT / "book/_static/explorer/geometry.js")
+    found = page.evaluate("all => all.map(([p, q]) => SpeedGeometry.det(p, q))", pairs.tolist())
+    page.close()
+    for (p, q), area in zip(pairs.tolist(), found, strict=True):
+        exact = Fraction(p[0]) * Fraction(q[1]) - Fraction(p[1]) * Fraction(q[0])
+        assert abs(Fraction(area) - exact) <= abs(exact) * Fraction(1, 10**15)
+    assert any(found)
+
+
 def test_regret_is_least_at_the_best_length(engine: Any) -> None:
     page = engine.new_page()
     for script in SCRIPTS:
