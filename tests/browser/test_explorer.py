@@ -502,3 +502,30 @@ def test_pages_without_it_load_none_of_it(html: Path) -> None:
     for name in ("book/how-to-read.html", "book/ledger.html"):
         text = (html / name).read_text(encoding="utf-8")
         assert not re.search(r"_static/(?:explorer|vendor/d3)/", text)
+
+
+def test_of_two_on_a_page_a_link_sets_the_one_it_names(visit: Any, html: Path) -> None:
+    window = visit(viewport={"width": 1280, "height": 1000})
+    second = (
+        '<figure id="fig-two"><div class="sb-explorer" data-preset="one-hot" '
+        'data-tab="explore" data-height="half"></div></figure></article>'
+    )
+    text = (html / PAGE).read_text(encoding="utf-8")
+    both = text.replace("</article>", second, 1)
+    assert both != text
+    window.page.route(
+        f"**/{PAGE}*", lambda route: route.fulfill(body=both, content_type="text/html")
+    )
+    page = window.open(f"{PAGE}#fig-two?preset=two-looks&explored=1,2")
+    page.wait_for_selector("#fig-two .sbx-plane .sbx-handle")
+    states = "() => SpeedExplorer.all.map((each) => [each.id, each.state.tab, each.state.explored])"
+    first = ["unit-ball", "design", [0, 4]]
+    assert page.evaluate(states) == [first, ["two-looks", "explore", [1, 2]]]
+    page.locator("#fig-two input[aria-label='Explore action 1']").check()
+    page.wait_for_timeout(SETTLED)
+    address = page.evaluate("() => location.hash")
+    assert address == "#fig-two?preset=two-looks&tab=explore&explored=0,1,2"
+    page.evaluate("() => { location.hash = '#explorer?preset=loud-arrow&tab=design' }")
+    page.wait_for_function("() => SpeedExplorer.all[0].id === 'loud-arrow'")
+    assert page.evaluate(states)[1] == ["two-looks", "explore", [0, 1, 2]]
+    assert window.faults == []

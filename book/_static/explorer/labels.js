@@ -6,7 +6,7 @@
   const HEIGHT = 15;
   const DIRECTIONS = Array.from({ length: 12 }, (_, i) => (i * Math.PI) / 6);
 
-  const width = (text) => 7.2 * [...text].length + 2;
+  const width = (text) => 7.2 * [...text].length + 6; // with a little room on both sides
 
   function overlap(a, b) {
     const wide = Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x);
