@@ -75,7 +75,7 @@
     const { seen, state } = model;
     const said = [LOOKS[seen.rank]];
     if (!state.noise.Sigma && !seen.described) {
-      said[0] = "Each arrow has a noise of its own, which no ellipse describes; what is believed is one all the same.";
+      said[0] = "Each arrow has a noise of its own, which no Σ describes; one is fitted all the same.";
     }
     if (seen.indefinite) said.push("What it believes is no ellipse: some variances come out negative and are raised to a floor.");
     said.push(loss(model));
