@@ -18,9 +18,9 @@ def test_something_is_vendored() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_vendored_files_have_their_sums_their_version_and_their_licence(folder: Path) -> None:
-    note = (folder / "VENDORED.md").read_text(encoding="utf-8")
+    note = (folder / "VENDORED.txt").read_text(encoding="utf-8")
     sums = {name: digest for digest, name in re.findall(r"^([0-9a-f]{64})  (\S+)$", note, re.M)}
-    kept = {path.name for path in folder.iterdir()} - {"VENDORED.md"}
+    kept = {path.name for path in folder.iterdir()} - {"VENDORED.txt"}
     assert sums.keys() == kept
     assert any(name.startswith("LICENSE") for name in kept)
     for name, digest in sums.items():

@@ -1,7 +1,8 @@
 """The pictures that stand for the explorer where it cannot run: on paper and without JavaScript.
 
 ``python -m paper.plots.explorer`` draws them all, two for each preset, and writes beside them what
-each tells. A test compares that with what the library says today.
+each tells. A test compares that with what the library says today. Actions are counted from 1, as
+the explorer counts them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ PICTURES = "book/_static/figures/explorer"
 #: A set that is this many times longer than wide is drawn with unequal units.
 MOST_OBLONG = 5
 
-OURS, POLICY = figures.COLOURS["blue"], "#a9a9a9"
+#: As the explorer has them.
+OURS, POLICY = figures.COLOURS["blue"], figures.COLOURS["vermilion"]
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ def explore_words(experiment: Experiment) -> str:
     found = "finds all variances"
     if off[worst] > 1e-6:
         found = (
-            f"takes the variance {_number(experiment.variances[worst])} of action {worst} "
+            f"takes the variance {_number(experiment.variances[worst])} of action {worst + 1} "
             f"for {_number(variances[worst])}"
         )
     return (
@@ -167,19 +169,19 @@ def explore_words(experiment: Experiment) -> str:
 def _where(experiment: Experiment) -> str:
     support = experiment.design.support
     if len(support) == 1:
-        return f"at the point of action {support[0]}"
+        return f"at the point of action {support[0] + 1}"
     return f"between the points of actions {_listed(support)}"
 
 
 def _shares(weights: Floats) -> str:
     if np.count_nonzero(weights) == 1:
-        return f"gives all to action {np.argmax(weights)}"
-    parts = [f"{weights[a]:.0%} to action {a}" for a in np.flatnonzero(weights)]
+        return f"gives all to action {np.argmax(weights) + 1}"
+    parts = [f"{weights[a]:.0%} to action {a + 1}" for a in np.flatnonzero(weights)]
     return f"gives {_joined(parts)}"
 
 
 def _listed(actions: Any) -> str:
-    return _joined([str(a) for a in actions])
+    return _joined([str(a + 1) for a in actions])
 
 
 def _joined(parts: list[str]) -> str:
@@ -207,15 +209,16 @@ def draw_design(experiment: Experiment) -> Figure:
         _name(plane, a, point, experiment.design.weights[a] > 0)
     plane.plot(*points.T, ".", color=figures.INK, markersize=5)
     leaves = experiment.direction / np.sqrt(experiment.design.value)
-    plane.plot(*np.array([[0, 0], 1.25 * leaves]).T, color=figures.COLOURS["vermilion"])
-    plane.plot(*leaves, "o", color=figures.COLOURS["vermilion"])
+    plane.plot(*np.array([[0, 0], 1.25 * leaves]).T, color=POLICY)
+    plane.plot(*leaves, "o", color=POLICY)
     plane.annotate("c", tuple(1.25 * leaves), (3, 3), textcoords="offset points", fontsize=11)
     width, height = np.abs(points).max(axis=0)
     if max(width, height) < MOST_OBLONG * min(width, height):
         plane.set_aspect("equal", adjustable="datalim")
     plane.margins(0.12)
     plane.set_title("points x / σ and Elfving's set", fontsize=11)
-    _draw_shares(bars, experiment.policy, experiment.design.weights, "policy", "best design")
+    shares = {"policy": experiment.policy, "best design": experiment.design.weights}
+    _draw_shares(bars, shares, POLICY)
     return fig
 
 
@@ -228,12 +231,13 @@ def draw_explore(experiment: Experiment) -> Figure:
     top.plot(place, experiment.variances, "_", markersize=16, color=figures.INK)
     top.plot(place, variances, "o", color=OURS)
     explored = experiment.state["explored"]
-    top.set_xticks(place, [f"{a}\nseen" if a in explored else str(a) for a in place])
+    top.set_xticks(place, [f"{a + 1}\nseen" if a in explored else str(a + 1) for a in place])
     top.set_ylim(0, 1.15 * max(experiment.variances.max(), variances.max()))
     top.margins(x=0.1)
     top.grid(axis="x", visible=False)
     top.set_title("variance: – true, ● believed", fontsize=11)
-    _draw_shares(bars, experiment.design.weights, design.weights, "best design", "believed best")
+    shares = {"best design": experiment.design.weights, "believed best": design.weights}
+    _draw_shares(bars, shares, figures.COLOURS["grey"])
     return fig
 
 
@@ -245,7 +249,7 @@ def _axes() -> tuple[Figure, Any]:
 def _name(ax: Axes, action: int, point: Floats, strong: bool) -> None:
     away = point / np.linalg.norm(point) * 9
     ax.annotate(
-        str(action),
+        str(action + 1),
         tuple(point),
         tuple(away),
         textcoords="offset points",
@@ -257,11 +261,12 @@ def _name(ax: Axes, action: int, point: Floats, strong: bool) -> None:
     )
 
 
-def _draw_shares(ax: Axes, before: Floats, after: Floats, one: str, other: str) -> None:
-    place = np.arange(len(before))
-    ax.bar(place - 0.2, before, 0.38, color=POLICY, label=one)
-    ax.bar(place + 0.2, after, 0.38, color=OURS, label=other)
-    ax.set_xticks(place)
+def _draw_shares(ax: Axes, shares: Mapping[str, Floats], first: str) -> None:
+    """Draw two designs beside each other, the first in a given colour."""
+    for side, colour, (label, weights) in zip((-1, 1), (first, OURS), shares.items(), strict=True):
+        place = np.arange(len(weights))
+        ax.bar(place + 0.2 * side, weights, 0.38, color=colour, label=label)
+        ax.set_xticks(place, [str(a + 1) for a in place])
     ax.set_ylim(0, 1)
     ax.set_yticks([0, 0.5, 1], ["0", "50 %", "100 %"])
     ax.grid(axis="x", visible=False)

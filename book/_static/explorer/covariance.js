@@ -25,6 +25,8 @@ var SpeedCovariance = (function () {
 
   /** Arrows whose angle has a smaller sine show the same of Σ. */
   const SAME_LOOK = 1e-7;
+  /** An eigenvalue this share of the other one below 0 is 0. */
+  const ROUNDING = 1e-14;
 
   /** The directions that are explored, each once and of length 1, with the arrows that lie on it. */
   function looks(arrows, explored) {
@@ -43,32 +45,34 @@ var SpeedCovariance = (function () {
    * Frobenius norm: `estimate_covariance(..., "lstsq")` with q(m) the mean squared residual of m.
    *
    * Arrows t·e on one line with the unit vector e only speak of e'Se, for which least squares
-   * gives m = Σ t² q / Σ t⁴. One or two such lines can be matched by any m, and the S of least norm
-   * is a sum of y·ee' over them. Three lines or more are an ordinary regression for 3 unknowns.
+   * gives m = Σ t² q / Σ t⁴. One such line leads to S = m ee'. Two of them, e and f, can be matched
+   * by any m and n, and the S of least norm is α (ee' + ff') + β (ee' − ff'). These two parts are at
+   * a right angle, so that nothing cancels where e and f are close: with k = (e·f)²,
+   *
+   *     α = (m + n) / 2(1 + k),     β = (m − n) / 2(1 − k),     1 − k = det(e, f)².
+   *
+   * Three lines or more are an ordinary regression for three unknowns.
    */
   function leastSquares(arrows, explored, squares) {
     const found = looks(arrows, explored);
-    if (found.length > 2)
+    if (!found.length) return [0, 0, 0];
+    if (found.length > 2) {
       return regression(
         explored.map((a) => arrows[a]),
         squares,
       );
+    }
     const target = new Map(explored.map((a, m) => [a, squares[m]]));
-    const seen = found.map(({ axis, actions }) => {
+    const [m, n] = found.map(({ axis, actions }) => {
       const t = actions.map((a) => dot(arrows[a], axis) ** 2);
       return sum(actions.map((a, i) => t[i] * target.get(a))) / sum(t.map((each) => each ** 2));
     });
-    let y = seen;
-    if (found.length === 2) {
-      // y(1) + cos² y(2) = m(1) and cos² y(1) + y(2) = m(2), with 1 − cos⁴ = sin² (1 + cos²).
-      const cos2 = dot(found[0].axis, found[1].axis) ** 2;
-      const sin2 = det(found[0].axis, found[1].axis) ** 2;
-      y = [seen[0] - cos2 * seen[1], seen[1] - cos2 * seen[0]].map((z) => z / (sin2 * (1 + cos2)));
-    }
-    return found.reduce(
-      (S, { axis: [p, q] }, i) => [S[0] + y[i] * p * p, S[1] + y[i] * p * q, S[2] + y[i] * q * q],
-      [0, 0, 0],
-    );
+    const [e, f] = found.map((look) => look.axis);
+    const [ee, ff] = [e, f || e].map(([p, q]) => [p * p, p * q, q * q]);
+    if (!f) return ee.map((entry) => m * entry);
+    const alpha = (m + n) / (2 * (1 + dot(e, f) ** 2));
+    const beta = (m - n) / (2 * det(e, f) ** 2);
+    return ee.map((entry, i) => alpha * (entry + ff[i]) + beta * (entry - ff[i]));
   }
 
   /** svec(xx'), in which x'Sx is the inner product with svec(S) = (s11, √2 s12, s22). */
@@ -112,12 +116,14 @@ var SpeedCovariance = (function () {
   /**
    * Least squares for Σ over Σ ⪰ 0: `estimate_covariance(..., "psd")`, by the same steps.
    *
-   * Where exploration leaves Σ open, many matrices fit alike, and which one a strategy believes
-   * depends on the method. So this is the method of `speedlib.psd`: start at the fit without the
-   * constraint, and take accelerated projected-gradient steps in coordinates that whiten what was
+   * A fit without the constraint that meets it is the answer. Else, where exploration leaves Σ open,
+   * many matrices fit alike, and which one a strategy believes depends on the method. So this is the
+   * method of `speedlib.psd`: start at the fit without the constraint, and take accelerated projected-gradient steps in coordinates that whiten what was
    * explored; 500 of them with a little of all arrows in the whitening, then without.
    */
   function positive(arrows, explored, squares, start, tolerance) {
+    const [large, small] = eigen(start).values;
+    if (small >= -ROUNDING * large) return start;
     let found = { S: start, optimality: Infinity };
     for (const [share, steps] of [
       [1e-5, 500],

@@ -4,15 +4,12 @@
   "use strict";
 
   const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
-  const { clamp, round, LIMITS, axes, fromAxes } = EXPLORER.state;
-  const { makeHandles, describe } = EXPLORER.handles;
-  const { place, disc, along } = EXPLORER.labels;
+  const { clamp, axes, fromAxes } = EXPLORER.state;
 
   const LAYERS = ["ground", "set", "curves", "lines", "arrows", "points", "handles", "labels"];
   const MARGIN = 16; // of the outermost handle from the edge
-  const ANGLES = Array.from({ length: 181 }, (_, i) => (i * Math.PI) / 90);
-  const COMPASS = ANGLES.map((t) => [Math.cos(t), Math.sin(t)]);
-  const spoken = (value) => (Math.round(value * 100) / 100).toFixed(2);
+  // From −1 to 1, closer in the middle.
+  const STEPS = Array.from({ length: 61 }, (_, i) => ((i - 30) / 30) ** 3);
   let made = 0;
 
   function Plane(host, hooks) {
@@ -33,6 +30,7 @@
     }
     this.size = [0, 0];
     this.extent = null;
+    this.middle = [0, 0];
     this.unit = 1;
     this.axes = null;
   }
@@ -55,18 +53,25 @@
     if (!this.extent || ratio * this.unit > 1.9 || ratio * this.unit < 0.55) {
       this.unit = ratio > 1.5 || ratio < 0.67 ? round3(1.15 / ratio) : 1;
     }
-    const points = [...model.state.arrows, ...model.scaled.map((point) => this.times(point)), model.c];
+    const points = [[0, 0], ...model.state.arrows, model.c];
+    for (const [x, y] of model.scaled.map((point) => this.times(point))) points.push([x, y], [-x, -y]);
     if (this.axes) {
       const { angle, along: a, across: b } = this.axes;
       for (const [t, axis] of [[angle, a * this.unit], [angle + Math.PI / 2, b * this.unit]]) {
-        if (axis < 1.7 * far) points.push([axis * Math.cos(t), axis * Math.sin(t)]);
+        const [x, y] = [axis * Math.cos(t), axis * Math.sin(t)];
+        if (axis < 1.7 * far) points.push([x, y], [-x, -y]);
       }
     }
-    const wide = Math.max(...points.map(([x]) => Math.abs(x)), 1e-3) / (width / 2 - MARGIN - 8);
-    const high = Math.max(...points.map(([, y]) => Math.abs(y)), 1e-3) / (height / 2 - MARGIN - 8);
-    const needed = Math.max(wide, high);
-    if (!this.extent || needed > this.extent * 1.04 || needed < this.extent * 0.6) {
+    // From edge to edge, in plain units, and the pixels that are there for them.
+    const [left, right] = d3.extent(points, ([x]) => x);
+    const [low, high] = d3.extent(points, ([, y]) => y);
+    const room = [width - 2 * MARGIN - 16, height - 2 * MARGIN - 16];
+    const needed = Math.max((right - left) / room[0], (high - low) / room[1], 1e-4);
+    const corners = [[left, low], [right, high]].map((point) => this.extent && this.at(point));
+    const inside = corners[0] && corners.every(([x, y]) => x > 12 && y > 12 && x < width - 12 && y < height - 12);
+    if (!inside || needed < this.extent * 0.6) {
       this.extent = needed * 1.06;
+      this.middle = [(left + right) / 2, (low + high) / 2];
     }
   };
 
@@ -82,27 +87,32 @@
   };
 
   Plane.prototype.at = function ([x, y]) {
-    return [this.size[0] / 2 + x / this.extent, this.size[1] / 2 - y / this.extent];
+    const [p, q] = this.middle;
+    return [this.size[0] / 2 + (x - p) / this.extent, this.size[1] / 2 - (y - q) / this.extent];
   };
 
   Plane.prototype.from = function (px, py) {
     const x = clamp(px, [8, this.size[0] - 8]) - this.size[0] / 2;
     const y = this.size[1] / 2 - clamp(py, [8, this.size[1] - 8]);
-    return [x * this.extent, y * this.extent];
+    return [x * this.extent + this.middle[0], y * this.extent + this.middle[1]];
   };
 
   // Of a point and its mirror image the one that lies farther from the tips, drawn inside the view.
   Plane.prototype.free = function (point, tips) {
     const [width, height] = this.size;
+    const [x0, y0] = this.at([0, 0]);
     const candidates = [1, -1].map((sign) => {
-      let [x, y] = this.spot([sign * point[0], sign * point[1]]).map((v, i) => v - this.size[i] / 2);
-      const shrink = Math.max(Math.abs(x) / (width / 2 - 12), Math.abs(y) / (height / 2 - 12), 1);
-      [x, y] = [x / shrink + width / 2, y / shrink + height / 2];
+      const [dx, dy] = this.spot([sign * point[0], sign * point[1]]).map((v, i) => v - [x0, y0][i]);
+      // How much of the way stays within the view.
+      const part = Math.min(1, reach(dx, x0, width), reach(dy, y0, height));
+      const [x, y] = [x0 + part * dx, y0 + part * dy];
       const room = Math.min(40, ...tips.map(([p, q]) => Math.hypot(p - x, q - y)));
       return { sign, at: [x, y], room };
     });
     return candidates[1].room > candidates[0].room + 6 ? candidates[1] : candidates[0];
   };
+
+  const reach = (step, from, size) => (step > 0 ? size - 12 - from : from - 12) / Math.max(Math.abs(step), 1e-9);
 
   Plane.prototype.render = function (model, held) {
     const { state } = model;
@@ -134,10 +144,12 @@
   }
 
   const path = (points) => d3.line()(points);
+  const tenth = (value) => Math.round(value * 100) / 100;
 
   Plane.prototype.ground = function () {
     const [w, h] = this.size;
-    const lines = [[[0, h / 2], [w, h / 2]], [[w / 2, 0], [w / 2, h]]];
+    const [x, y] = this.at([0, 0]);
+    const lines = [[[0, y], [w, y]], [[x, 0], [x, h]]];
     join(this.layers.ground, "path", "sbx-axis", lines, (_, i) => i).attr("d", path);
   };
 
@@ -146,22 +158,28 @@
     join(this.layers.set, "path", "sbx-hull", hull, () => 0).attr("d", (points) => `${path(points)}Z`);
   };
 
-  // {z : z'Sz = 1} where it is real, as a path in pixels.
+  // {z : z'Sz = 1} where it is real, as a path in pixels: two arcs, or for a hyperbola its branches.
   Plane.prototype.conic = function ([a, b, c]) {
-    const parts = [];
-    let part = [];
-    for (const [x, y] of COMPASS) {
-      const square = a * x * x + 2 * b * x * y + c * y * y;
-      const radius = square > 1e-9 ? 1 / Math.sqrt(square) : Infinity;
-      if (radius * this.unit < 6 * Math.max(...this.size) * this.extent) {
-        part.push(this.spot([radius * x, radius * y]));
-      } else if (part.length) {
-        parts.push(part);
-        part = [];
-      }
+    const { angle, short, long } = axes([a, b, c]);
+    if (a + c > 0 && a * c > b * b && long < 1e3 * short) {
+      const p = [short * Math.cos(angle), short * Math.sin(angle)];
+      const [start, end] = [this.spot(p), this.spot([-p[0], -p[1]])].map((at) => at.map(tenth));
+      const [r, s] = [short, long].map((axis) => tenth((axis * this.unit) / this.extent));
+      const arc = `A${r},${s},${tenth((-180 * angle) / Math.PI)},0,0,`;
+      return `M${start}${arc}${end}${arc}${start}Z`;
     }
-    if (part.length) parts.push(part);
-    return parts.map(path).join("");
+    if (a + c + Math.hypot(a - c, 2 * b) <= 0) return "";
+    // Along the second axis by r, and along the first as far as z'Sz = 1 asks for.
+    const [x, y] = [Math.cos(angle), Math.sin(angle)];
+    const rest = Math.min(0, a + c - 1 / short ** 2);
+    const far = (3 * Math.max(...this.size) * this.extent) / this.unit;
+    const branch = (sign) =>
+      STEPS.map((step) => {
+        const r = far * step;
+        const along = sign * short * Math.sqrt(1 - rest * r * r);
+        return this.spot([along * x - r * y, along * y + r * x]);
+      });
+    return path(branch(1)) + path(branch(-1));
   };
 
   Plane.prototype.curves = function (model, design) {
@@ -170,8 +188,8 @@
     if (design && state.noise.Sigma) shapes.push({ name: "sbx-noise", S: state.noise.Sigma });
     if (!design && seen) {
       seen.family.forEach((S, i) => shapes.push({ name: "sbx-possible", S, i }));
-      if (state.noise.Sigma) shapes.push({ name: "sbx-true", S: state.noise.Sigma });
       shapes.push({ name: "sbx-believed", S: seen.Sigma });
+      if (state.noise.Sigma) shapes.push({ name: "sbx-true", S: state.noise.Sigma });
     }
     join(this.layers.curves, "path", "sbx-curve", shapes, (d) => `${d.name}${d.i ?? ""}`)
       .attr("class", (d) => `sbx-curve ${d.name}`)
@@ -233,167 +251,5 @@
       .attr("cy", (d) => d[1]);
   };
 
-  // The handles of the noise: two half axes, or a point for each arrow.
-  Plane.prototype.noises = function (model, tips) {
-    if (this.axes) {
-      return ["along", "across"].map((name, i) => {
-        const turn = this.axes.angle + (i * Math.PI) / 2;
-        const axis = this.axes[name];
-        const free = this.free([axis * Math.cos(turn), axis * Math.sin(turn)], tips);
-        return { name, i, turn, axis, ...free };
-      });
-    }
-    return model.scaled.map((point, a) => ({ name: `loudness${a}`, a, ...this.free(point, tips) }));
-  };
-
-  Plane.prototype.handles = function (model, tips, noises) {
-    const data = tips.map((at, a) => ({ name: `tip${a}`, tip: a, at }));
-    const layer = this.layers.handles;
-    const specify = (datum) => (datum.tip === undefined ? this.noiseHandle(datum) : this.tipHandle(datum));
-    const all = layer
-      .selectAll(".sbx-handle")
-      .data([...noises, ...data], (d) => d.name)
-      .join((enter) => {
-        const group = enter.append("g").attr("class", "sbx-handle");
-        group.append("circle").attr("class", "sbx-hit").attr("r", 17);
-        group.append("circle").attr("class", "sbx-focus").attr("r", 12);
-        group.filter((d) => d.tip !== undefined).append("circle").attr("class", "sbx-grip").attr("r", 6.5);
-        group
-          .filter((d) => d.tip === undefined)
-          .append("path")
-          .attr("class", "sbx-grip sbx-square")
-          .attr("d", "M0,-7.5L7.5,0L0,7.5L-7.5,0Z");
-        makeHandles(group, () => this.svg.node(), specify, this.hooks);
-        return group;
-      })
-      .order()
-      .classed("sbx-chosen", (d) => d.tip !== undefined && model.state.tab === "design" && model.chosen[d.tip])
-      .classed("sbx-seen", (d) => d.tip !== undefined && model.state.tab !== "design" && model.state.explored.includes(d.tip))
-      .attr("transform", (d) => `translate(${d.at[0]},${d.at[1]})`);
-    describe(all, specify);
-  };
-
-  Plane.prototype.tipHandle = function (datum) {
-    const state = this.hooks.state();
-    const a = datum.tip;
-    const [x, y] = state.arrows[a];
-    const move = (p, q) => {
-      const next = [p, q].map((value) => round(clamp(value, LIMITS.coordinate)));
-      if (Math.hypot(...next) >= 0.02) state.arrows[a] = next;
-      this.hooks.touched(a);
-    };
-    return {
-      label: `Arrow of action ${a + 1}`,
-      text: `${spoken(x)} across, ${spoken(y)} up`,
-      now: round(x), min: LIMITS.coordinate[0], max: LIMITS.coordinate[1],
-      at: () => this.at([x, y]),
-      to: (px, py) => move(...this.from(px, py)),
-      by: (dx, dy) => move(x + 0.02 * dx, y + 0.02 * dy),
-      remove: () => this.hooks.remove(a),
-    };
-  };
-
-  Plane.prototype.noiseHandle = function (datum) {
-    const state = this.hooks.state();
-    if (datum.a !== undefined) {
-      const sigma = state.noise.sigma;
-      const arrow = state.arrows[datum.a];
-      const length = Math.hypot(...arrow);
-      const set = (value) => {
-        sigma[datum.a] = round(clamp(value, LIMITS.loudness));
-        this.hooks.touched(datum.a);
-      };
-      return {
-        label: `Noise of action ${datum.a + 1}`,
-        text: `standard deviation ${spoken(sigma[datum.a])}`,
-        now: round(sigma[datum.a]), min: LIMITS.loudness[0], max: LIMITS.loudness[1],
-        at: () => datum.at,
-        to: (px, py) => {
-          const [x, y] = this.from(px, py);
-          const reach = (datum.sign * (x * arrow[0] + y * arrow[1])) / length / this.unit;
-          set(length / Math.max(reach, 1e-3));
-        },
-        by: (dx, dy) => set(sigma[datum.a] * 1.03 ** (dx + dy)),
-      };
-    }
-    const { i, name, sign } = datum;
-    const now = this.axes;
-    const set = (angle, axis) => {
-      this.axes = { ...now, angle, [name]: clamp(axis, LIMITS.axis) };
-      state.noise.Sigma = fromAxes(this.axes.angle, this.axes.along, this.axes.across);
-      this.hooks.touched(null);
-    };
-    const degrees = Math.round(((now.angle + (i * Math.PI) / 2) * 180) / Math.PI);
-    return {
-      label: `Noise ellipse, half axis ${i + 1}`,
-      text: `${spoken(now[name])} long, turned by ${((degrees % 180) + 180) % 180} degrees: ` +
-        `an arrow of length 1 there has noise of standard deviation ${spoken(1 / now[name])}`,
-      now: round(now[name]), min: LIMITS.axis[0], max: LIMITS.axis[1],
-      at: () => datum.at,
-      to: (px, py) => {
-        const [x, y] = this.from(px, py).map((value) => (sign * value) / this.unit);
-        set(Math.atan2(y, x) - (i * Math.PI) / 2, Math.hypot(x, y));
-      },
-      by: (dx, dy) => set(now.angle - (dx * Math.PI) / 60, now[name] * 1.03 ** dy),
-    };
-  };
-
-  Plane.prototype.words = function (model, tips, noises, design) {
-    const origin = this.at([0, 0]);
-    const away = ([x, y]) => {
-      const length = Math.hypot(x - origin[0], y - origin[1]) || 1;
-      return [(x - origin[0]) / length, (y - origin[1]) / length];
-    };
-    const items = tips.map((tip, a) => ({
-      text: String(a + 1), anchors: [tip], r: 8, away: away(tip),
-      name: (design ? model.chosen[a] : model.state.explored.includes(a)) ? "sbx-strong" : "",
-    }));
-    const obstacles = [...tips, ...noises.map((each) => each.at)].map((at) => disc(at, 8));
-    for (const tip of tips) obstacles.push(...along(origin, tip));
-    if (design && model.exit) {
-      const [c, exit] = [this.at(model.c), this.spot(model.exit)];
-      obstacles.push(...along(origin, c), ...along(c, exit), disc(exit, 6));
-      items.push({ text: "c", anchors: [c], r: 5, away: away(c), name: "sbx-policy-word" });
-      model.scaled.forEach((point, a) => {
-        if (model.signs[a] >= 0) return;
-        const at = this.spot([-point[0], -point[1]]);
-        items.push({ text: `−${a + 1}`, anchors: [at], r: 5, away: away(at), name: "sbx-strong" });
-      });
-      items.push({ text: "exit", anchors: [exit], r: 7, away: away(exit), optional: true, name: "sbx-policy-word" });
-    }
-    if (!design && model.seen) {
-      const spots = (S, from) =>
-        COMPASS.filter((_, i) => i % 6 === from).flatMap(([x, y]) => {
-          const square = S[0] * x * x + 2 * S[1] * x * y + S[2] * y * y;
-          if (square <= 0) return [];
-          const at = this.spot([x / Math.sqrt(square), y / Math.sqrt(square)]);
-          return at.every((v, i) => v > 10 && v < this.size[i] - 10) ? [at] : [];
-        });
-      const used = model.scaled.flatMap((p) => [this.spot(p), this.spot([-p[0], -p[1]])]);
-      obstacles.push(...used.map((at) => disc(at, 5)));
-      if (model.seen.differs || !model.state.noise.Sigma) {
-        items.push({ text: "believed", anchors: spots(model.seen.Sigma, 0), r: 5, optional: true, name: "sbx-believed-word" });
-      }
-      if (model.state.noise.Sigma) {
-        const text = model.seen.differs ? "true" : "true = believed";
-        items.push({ text, anchors: spots(model.state.noise.Sigma, 3), r: 5, optional: true, name: "" });
-      }
-    }
-    if (design) {
-      const corners = model.hull.map((point) => this.spot(point));
-      const edges = corners.map((p, i) => {
-        const q = corners[(i + 1) % corners.length];
-        return [(p[0] + q[0] + 0.4 * origin[0]) / 2.4, (p[1] + q[1] + 0.4 * origin[1]) / 2.4];
-      });
-      items.push({ text: "Elfving’s set", anchors: edges, r: 0, optional: true, name: "sbx-set-word" });
-    }
-    const placed = place(items, obstacles, this.size);
-    join(this.layers.labels, "text", "sbx-word", placed, (d) => d.text)
-      .attr("class", (d) => `sbx-word ${d.name}`)
-      .attr("x", (d) => d.x)
-      .attr("y", (d) => d.y)
-      .text((d) => d.text);
-  };
-
-  EXPLORER.Plane = Plane;
+  Object.assign(EXPLORER, { Plane, join });
 })(typeof globalThis === "undefined" ? this : globalThis);

@@ -4,26 +4,12 @@
   "use strict";
 
   const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
-  const { LEAST_ARROWS, MOST_ARROWS, LIMITS, round, initial, encode, decode, presetId } = EXPLORER.state;
+  const { LEAST_ARROWS, MOST_ARROWS, LIMITS, round, initial, presetId } = EXPLORER.state;
   const { words } = EXPLORER;
-  const TABS = [["design", "Which actions"], ["explore", "What exploration sees"]];
+  const { TABS, Controls, element } = EXPLORER.controls;
   const QUIET = 600; // milliseconds without a change before the numbers are spoken
   const ADDRESS = 150; // and before the address follows
   let made = 0;
-
-  const element = (tag, name, text) => {
-    const node = document.createElement(tag);
-    if (name) node.className = name;
-    if (text) node.textContent = text;
-    return node;
-  };
-
-  const button = (text, act) => {
-    const node = element("button", "sbx-button", text);
-    node.type = "button";
-    node.addEventListener("click", act);
-    return node;
-  };
 
   function Explorer(root) {
     this.root = root;
@@ -32,8 +18,7 @@
     this.full = root.dataset.height !== "half";
     this.first = { id: presetId(root.dataset.preset), tab: root.dataset.tab || "design" };
     this.id = this.first.id;
-    this.tab = this.first.tab;
-    this.state = initial(this.id, this.tab);
+    this.state = initial(this.id, this.first.tab);
     this.last = null;
     this.held = false;
     this.build();
@@ -41,6 +26,8 @@
     new ResizeObserver(() => this.resize()).observe(this.box);
     this.resize();
   }
+
+  Object.assign(Explorer.prototype, Controls, EXPLORER.address);
 
   // What the handles may ask and tell.
   Explorer.prototype.hooks = function () {
@@ -60,129 +47,6 @@
     };
   };
 
-  // Building ----------------------------------------------------------------------------------------
-
-  Explorer.prototype.build = function () {
-    const box = (this.box = element("div", `sbx sbx-${this.full ? "full" : "half"}`));
-    const bar = element("div", "sbx-bar");
-    if (this.full) bar.append(this.tabs());
-    bar.append(this.presets(), this.actions());
-    this.note = element("p", "sbx-note");
-    this.panel = element("div", "sbx-panel");
-    this.panel.id = `sbx-panel-${this.number}`;
-    if (this.full) this.panel.setAttribute("role", "tabpanel");
-    const body = element("div", "sbx-body");
-    this.stage = element("div", "sbx-stage");
-    const side = element("div", "sbx-side");
-    const rows = element("div", "sbx-table");
-    this.result = element("p", "sbx-result");
-    side.append(rows, this.result, this.controls());
-    body.append(this.stage, side);
-    this.says = element("p", "sbx-says");
-    this.below = element("div", "sbx-below");
-    this.key = element("details", "sbx-key");
-    this.key.append(element("summary", "", "What you see"), element("ul"));
-    this.panel.append(body, this.says, this.below, this.key);
-    this.live = element("div", "sbx-hidden");
-    this.live.setAttribute("role", "status");
-    this.live.setAttribute("aria-live", "polite");
-    box.append(bar, ...(this.full ? [this.note] : []), this.panel, this.live);
-    this.root.append(box);
-    this.root.classList.add("sb-explorer-live");
-    const hooks = this.hooks();
-    this.plane = new EXPLORER.Plane(this.stage, hooks);
-    this.rows = new EXPLORER.Rows(rows, hooks);
-    this.curve = this.full ? new EXPLORER.Curve(this.below, hooks) : null;
-    if (this.full) {
-      this.length = element("p", "sbx-length");
-      this.below.append(this.length);
-    }
-  };
-
-  Explorer.prototype.tabs = function () {
-    const list = element("div", "sbx-tabs");
-    list.setAttribute("role", "tablist");
-    list.setAttribute("aria-label", "Two pictures");
-    this.tabButtons = TABS.map(([name, title], i) => {
-      const tab = button(title, () => this.show(name));
-      tab.className = "sbx-tab";
-      tab.id = `sbx-tab-${this.number}-${name}`;
-      tab.setAttribute("role", "tab");
-      tab.setAttribute("aria-controls", `sbx-panel-${this.number}`);
-      tab.addEventListener("keydown", (event) => {
-        if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-        event.preventDefault();
-        this.show(TABS[1 - i][0]);
-        this.tabButtons[1 - i].focus();
-      });
-      return tab;
-    });
-    list.append(...this.tabButtons);
-    return list;
-  };
-
-  Explorer.prototype.presets = function () {
-    const label = element("label", "sbx-preset");
-    label.append(element("span", "sbx-muted", "Example"));
-    this.menu = element("select");
-    for (const [id, each] of Object.entries(SpeedPresets)) this.menu.append(new Option(each.title, id));
-    this.menu.addEventListener("change", () => {
-      this.id = this.menu.value;
-      this.restart(initial(this.id, this.state.tab));
-    });
-    label.append(this.menu);
-    return label;
-  };
-
-  Explorer.prototype.actions = function () {
-    const group = element("div", "sbx-actions");
-    group.append(button("Reset", () => this.restart(initial(this.id, this.state.tab))));
-    if (this.full) {
-      this.copy = button("Copy link", () => this.copyLink());
-      group.append(this.copy);
-    } else {
-      this.link = element("a", "sbx-link", "Full size");
-      group.append(this.link);
-    }
-    return group;
-  };
-
-  Explorer.prototype.controls = function () {
-    const box = (this.tools = element("div", "sbx-tools"));
-    this.psd = element("input");
-    this.psd.type = "checkbox";
-    this.psd.addEventListener("change", () => {
-      this.state.psd = this.psd.checked;
-      this.changed(true);
-    });
-    const psd = element("label", "sbx-choice sbx-only-explore");
-    psd.append(this.psd, element("span", "", "believe in no negative variance (Σ ⪰ 0)"));
-    box.append(psd);
-    if (!this.full) return box;
-    this.rounds = element("input");
-    this.rounds.type = "range";
-    Object.assign(this.rounds, { min: 1.5, max: 6, step: 0.1 });
-    this.rounds.addEventListener("input", () => {
-      this.state.n = Number((10 ** Number(this.rounds.value)).toPrecision(2));
-      this.state.Gamma = Math.min(this.state.Gamma, this.state.n - 1);
-      this.changed(true);
-    });
-    this.roundsText = element("span");
-    const rounds = element("label", "sbx-choice sbx-only-explore");
-    rounds.append(this.roundsText, this.rounds);
-    this.each = element("input");
-    this.each.type = "checkbox";
-    this.each.addEventListener("change", () => this.switchNoise(this.each.checked));
-    const each = element("label", "sbx-choice sbx-only-design");
-    each.append(this.each, element("span", "", "each action has a noise of its own"));
-    this.more = button("Add an action", () => this.add());
-    this.fewer = button("Remove", () => this.remove(this.last ?? this.state.arrows.length - 1));
-    const count = element("div", "sbx-count sbx-only-design");
-    count.append(this.more, this.fewer);
-    box.append(rounds, each, count);
-    return box;
-  };
-
   // Changing ----------------------------------------------------------------------------------------
 
   Explorer.prototype.show = function (tab) {
@@ -190,12 +54,12 @@
     this.changed(true);
   };
 
-  Explorer.prototype.restart = function (state) {
+  Explorer.prototype.restart = function (state, noted = true) {
     this.state = state;
     this.last = null;
     this.plane.extent = null;
     this.plane.axes = null;
-    this.changed(true);
+    this.changed(true, noted);
   };
 
   Explorer.prototype.add = function () {
@@ -243,11 +107,11 @@
   };
 
   // Every change comes here. `settled`: nothing is held any more.
-  Explorer.prototype.changed = function (settled) {
+  Explorer.prototype.changed = function (settled, noted = true) {
     this.held = !settled;
     this.render();
     clearTimeout(this.later);
-    this.later = setTimeout(() => this.toAddress(), ADDRESS);
+    if (noted) this.later = setTimeout(() => this.toAddress(), ADDRESS);
     clearTimeout(this.spoken);
     this.spoken = setTimeout(() => this.speak(), QUIET);
   };
@@ -257,70 +121,13 @@
     this.live.textContent = state.tab === "design" ? words.price(model) : words.loss(model);
   };
 
-  // The address -------------------------------------------------------------------------------------
-
-  Explorer.prototype.name = function () {
-    return document.querySelectorAll(".sb-explorer").length > 1 && this.figure.id ? this.figure.id : "explorer";
-  };
-
-  Explorer.prototype.hash = function () {
-    return `#${this.name()}?${encode(this.state, this.id)}`;
-  };
-
-  Explorer.prototype.toAddress = function () {
-    history.replaceState(history.state, "", this.hash());
-    if (this.link) this.link.href = this.fullPage();
-  };
-
-  Explorer.prototype.fullPage = function () {
-    const top = document.documentElement.dataset.content_root || "./";
-    return `${top}book/explorer.html#explorer?${encode(this.state, this.id)}`;
-  };
-
-  Explorer.prototype.fromAddress = function (moved) {
-    const [name, query] = location.hash.slice(1).split(/\?(.*)/s);
-    const known = [this.name(), this.figure.id].includes(name);
-    const only = name === "explorer" && document.querySelector(".sb-explorer") === this.root;
-    if (query === undefined || !(known || only)) return;
-    const { id, state } = decode(query, this.first.id, this.first.tab);
-    if (!this.full) state.tab = this.first.tab;
-    this.id = id;
-    if (!moved) {
-      this.state = state;
-    } else {
-      this.restart(state);
-      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      this.figure.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
-    }
-  };
-
-  Explorer.prototype.copyLink = async function () {
-    this.toAddress();
-    let done = false;
-    try {
-      await navigator.clipboard.writeText(location.href);
-      done = true;
-    } catch {
-      const field = element("textarea", "sbx-hidden");
-      field.value = location.href;
-      document.body.append(field);
-      field.select();
-      done = document.execCommand("copy");
-      field.remove();
-    }
-    this.copy.textContent = done ? "Copied" : "Copy it from the address";
-    setTimeout(() => {
-      this.copy.textContent = "Copy link";
-    }, 2000);
-  };
-
   // Drawing -----------------------------------------------------------------------------------------
 
   Explorer.prototype.resize = function () {
     const width = Math.floor(this.stage.clientWidth);
     if (!width) return;
-    const most = this.full ? 440 : 300;
-    this.plane.resize(width, Math.max(230, Math.min(most, Math.round(width * (this.full ? 0.95 : 0.8)))));
+    const most = this.full ? 440 : 290;
+    this.plane.resize(width, Math.max(230, Math.min(most, Math.round(width * (this.full ? 0.88 : 0.78)))));
     if (this.curve) this.curve.resize(Math.floor(this.panel.clientWidth), 220);
     this.render();
   };
@@ -328,7 +135,12 @@
   Explorer.prototype.render = function () {
     const { state } = this;
     const design = state.tab === "design";
-    if (this.box.dataset.tab !== state.tab) this.showTab(design);
+    if (this.box.dataset.tab !== state.tab) this.showTab();
+    const kind = `${state.tab} ${Object.keys(state.noise)}`;
+    if (this.kind !== kind) {
+      this.kind = kind;
+      this.explain();
+    }
     const model = (this.model = EXPLORER.derive(state));
     if (this.plane.size[0]) this.plane.render(model, this.held);
     this.rows.render(model);
@@ -346,7 +158,7 @@
     const { best, policyLoss, ratio, seen } = model;
     const factor = design ? ratio : 1 + seen.excess;
     const strong = element("strong", "sbx-factor", `${words.times(factor)} ×`);
-    const text = design ? " the rounds, if one runs the policy" : " the rounds of the best, by its belief";
+    const text = design ? " the rounds with the policy" : " the rounds with the belief";
     const line = element("span", "sbx-losses");
     line.append(
       "nL ",
@@ -363,11 +175,12 @@
     if (this.menu.value !== this.id) this.menu.value = this.id;
     this.psd.checked = state.psd;
     if (!this.full) return;
-    if (this.noted !== this.id) {
-      this.noted = this.id;
-      const { note, try: wish } = SpeedPresets[this.id];
+    const noted = `${this.id} ${state.tab}`;
+    if (this.noted !== noted) {
+      this.noted = noted;
+      const { note, try: wish, tryTab = "design" } = SpeedPresets[this.id];
       this.note.textContent = note;
-      if (wish) this.note.append(element("span", "sbx-try", ` ${wish}`));
+      if (wish && tryTab === state.tab) this.note.append(element("span", "sbx-try", ` ${wish}`));
     }
     if (design) {
       const last = this.last ?? state.arrows.length - 1;
@@ -383,7 +196,7 @@
     }
   };
 
-  Explorer.prototype.showTab = function (design) {
+  Explorer.prototype.showTab = function () {
     this.box.dataset.tab = this.state.tab;
     if (this.full) {
       this.tabButtons.forEach((tab, i) => {
@@ -393,15 +206,18 @@
         if (chosen) this.panel.setAttribute("aria-labelledby", tab.id);
       });
     }
-    const key = design ? words.DESIGN_KEY : words.EXPLORE_KEY;
+    if (this.link) this.link.href = this.fullPage();
+  };
+
+  // What the lines and signs mean, for the tab and for the kind of noise.
+  Explorer.prototype.explain = function () {
     this.key.querySelector("ul").replaceChildren(
-      ...key.map(([swatch, text]) => {
+      ...words.key(this.state).map(([swatch, text]) => {
         const item = element("li");
         item.append(element("span", `sbx-swatch ${swatch || ""}`), element("span", "", text));
         return item;
       }),
     );
-    if (this.link) this.link.href = this.fullPage();
   };
 
   // Start -------------------------------------------------------------------------------------------

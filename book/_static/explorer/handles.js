@@ -24,7 +24,6 @@
       const spec = () => specify(element.__datum);
       element.setAttribute("tabindex", "0");
       element.setAttribute("role", "slider");
-      element.style.touchAction = "none";
       let offset = null;
       const place = (event) => {
         const box = frame(element).getBoundingClientRect();
@@ -40,6 +39,8 @@
         element.focus({ preventScroll: true });
         event.preventDefault();
       });
+      // `touch-action: none` is not heeded everywhere on parts of a drawing: nothing scrolls under a finger here.
+      element.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
       element.addEventListener("pointermove", (event) => {
         if (!offset) return;
         const [x, y] = place(event);

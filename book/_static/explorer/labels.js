@@ -6,7 +6,7 @@
   const HEIGHT = 15;
   const DIRECTIONS = Array.from({ length: 12 }, (_, i) => (i * Math.PI) / 6);
 
-  const width = (text) => 7.2 * [...text].length + 2;
+  const width = (text) => 7.2 * [...text].length + 6; // with a little room on both sides
 
   function overlap(a, b) {
     const wide = Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x);
@@ -27,6 +27,7 @@
       let best = null;
       for (const [x, y] of item.anchors) {
         for (const angle of item.r ? DIRECTIONS : [0]) {
+          if (best && best.cost < 0.5) break;
           const [dx, dy] = item.r ? [Math.cos(angle), Math.sin(angle)] : [0, 0];
           const middle = [x + dx * (item.r + w / 2), y + dy * (item.r + HEIGHT / 2)];
           const box = { x: middle[0] - w / 2, y: middle[1] - HEIGHT / 2, w, h: HEIGHT };

@@ -150,14 +150,22 @@ var SpeedMathematics = (function () {
   /** A step that is not taken may count either way. */
   const signs = (step) => (step ? [Math.sign(step)] : [1, -1]);
 
-  /** Whether no other steps are as short: no further point on the tangent, no copy of a point. */
+  /**
+   * Whether no other steps are as short.
+   *
+   * Steps that are as short lead along points of the tangent only. With two steps there must be no
+   * third such point; with one, no copy of its point, and not points on the tangent to either side.
+   */
   function isUnique(tilde, support, y) {
-    if (support.length > 1) {
-      return tilde.filter((x) => Math.abs(dot(x, y)) > 1 - TIE).length === support.length;
-    }
+    const touching = tilde.filter((x) => Math.abs(dot(x, y)) > 1 - TIE);
+    if (support.length > 1) return touching.length === support.length;
     const x = tilde[support[0]];
-    const copies = tilde.filter((z) => parallel(x, z, TIE) && length(z) > length(x) * (1 - TIE));
-    return copies.length === 1;
+    const sides = touching.map((z) => {
+      const side = det(x, z) * Math.sign(dot(z, y));
+      return Math.abs(side) > TIE * length(x) * length(z) ? Math.sign(side) : 0;
+    });
+    const copies = sides.filter((side) => side === 0);
+    return copies.length === 1 && !(sides.includes(1) && sides.includes(-1));
   }
 
   /** Where c = 0 nothing is asked; like the library, all rounds go to the quietest arrow. */

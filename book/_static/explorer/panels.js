@@ -34,18 +34,23 @@
     const shares = row.append("div").attr("class", "sbx-shares");
     shares.append("span").attr("class", "sbx-share-first");
     shares.append("span").attr("class", "sbx-share-second");
-    row.append("div").attr("class", "sbx-sigma");
+    const sigma = row.append("div").attr("class", "sbx-sigma");
+    sigma.append("span").attr("class", "sbx-sigma-true");
+    sigma.append("span").attr("class", "sbx-sigma-believed");
   }
 
   Rows.prototype.render = function (model) {
     const design = model.state.tab === "design";
-    this.head.html(
-      design
-        ? '<span class="sbx-policy-word">policy</span> <span class="sbx-muted">(drag)</span>' +
-            '<span class="sbx-best-word">best design</span><span class="sbx-muted sbx-right">noise σ</span>'
-        : '<span class="sbx-muted">explored?</span><span class="sbx-best-word">best design</span>' +
-            '<span class="sbx-believed-word">design believed in</span><span class="sbx-muted sbx-right">noise σ</span>',
-    );
+    if (this.kind !== model.state.tab) {
+      this.kind = model.state.tab;
+      this.head.attr("class", `sbx-row sbx-head ${design ? "sbx-design" : ""}`).html(
+        design
+          ? '<span></span><span><span class="sbx-policy-word">policy</span> (drag), <span class="sbx-best-word">best</span></span>' +
+              "<span>share</span><span>noise σ</span>"
+          : '<span>explore</span><span><span class="sbx-best-word">best</span>, <span class="sbx-believed-word">believed</span></span>' +
+              "<span>share</span><span>noise σ</span>",
+      );
+    }
     const data = model.state.arrows.map((_, a) => ({
       a,
       first: design ? model.state.policy[a] : model.best.weights[a],
@@ -55,10 +60,10 @@
     }));
     const specify = (d) => this.knob(d);
     const rows = this.box
-      .selectAll(".sbx-row")
+      .selectAll(".sbx-action")
       .data(data, (d) => d.a)
       .join((enter) => {
-        const row = enter.append("div").attr("class", "sbx-row");
+        const row = enter.append("div").attr("class", "sbx-row sbx-action");
         makeRow(row, this.hooks);
         makeHandles(row.select(".sbx-knob"), (knob) => knob.parentNode, specify, this.hooks);
         return row;
@@ -72,11 +77,9 @@
       rows.select(`.sbx-share-${name}`).text((d) => percent(d[name]));
     }
     rows.select(".sbx-knob").style("left", (d) => `${100 * d.first}%`);
-    rows.select(".sbx-sigma").html((d) =>
-      design || Math.abs(d.believed / d.sigma - 1) < 5e-3
-        ? decimals(d.sigma)
-        : `${decimals(d.sigma)}<br><span class="sbx-believed-word">${decimals(d.believed)}</span>`,
-    );
+    const wrong = (d) => !design && Math.abs(d.believed / d.sigma - 1) >= 5e-3;
+    rows.select(".sbx-sigma-true").text((d) => decimals(d.sigma, 2));
+    rows.select(".sbx-sigma-believed").text((d) => (wrong(d) ? decimals(d.believed, 2) : ""));
     if (design) describe(rows.select(".sbx-knob"), specify);
   };
 
@@ -143,6 +146,11 @@
     const digits = [...String(Math.round(Math.log10(value)))];
     return `10${digits.map((digit) => (digit === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)])).join("")}`;
   };
+  const short = (value) => {
+    const lead = Number(value.toPrecision(1)) / 10 ** Math.floor(Math.log10(value) + 1e-9);
+    const whole = power(10 ** Math.floor(Math.log10(value) + 1e-9));
+    return Math.round(lead) === 1 ? whole : `${Math.round(lead)}·${whole}`;
+  };
   const isPower = (value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9;
 
   Curve.prototype.render = function (model) {
@@ -153,13 +161,17 @@
     const ends = drawn ? [shown.at(shown.low), shown.at(shown.high), shown.least] : [1e-3, 1e-1];
     const y = d3.scaleLog([Math.min(...ends) / 2.5, Math.max(...ends) * 2], [height - SPACE.bottom, SPACE.top]);
     Object.assign(this, { scale: x, span: [shown.low, shown.high] });
-    const ticks = (scale) => scale.ticks().filter(isPower);
+    // Powers of ten, or where there is but one of them 2 and 5 times them, too.
+    const ticks = (scale) => {
+      const powers = scale.ticks().filter(isPower);
+      return powers.length > 1 ? powers : scale.ticks().filter((value) => [1, 2, 5].includes(Number(String(value.toExponential(0))[0])));
+    };
     this.x
       .attr("transform", `translate(0,${height - SPACE.bottom})`)
-      .call(d3.axisBottom(x).tickValues(ticks(x)).tickFormat(power).tickSizeOuter(0));
+      .call(d3.axisBottom(x).tickValues(ticks(x)).tickFormat(short).tickSizeOuter(0));
     this.y
       .attr("transform", `translate(${SPACE.left},0)`)
-      .call(d3.axisLeft(y).tickValues(ticks(y)).tickFormat(power).tickSize(-(width - SPACE.left - SPACE.right)));
+      .call(d3.axisLeft(y).tickValues(ticks(y)).tickFormat(short).tickSize(-(width - SPACE.left - SPACE.right)));
     const grid = d3.range(0, 81).map((i) => shown.low * (shown.high / shown.low) ** (i / 80));
     const line = drawn ? d3.line()(grid.map((Gamma) => [x(Gamma), y(shown.at(Gamma))])) : null;
     this.ink.selectAll(".sbx-regret").data(drawn ? [line] : []).join("path")

@@ -50,6 +50,7 @@ var SpeedPresets = {
     "title": "Counterexample to Theorem 1",
     "note": "Exploration of the two axes takes the variance 4 of the diagonal arrow for 25, however long it lasts.",
     "try": "Explore the third arrow as well: three looks determine all three unknowns, and the excess vanishes.",
+    "tryTab": "explore",
     "state": {
       "arrows": [
         [1, 0],
@@ -70,6 +71,7 @@ var SpeedPresets = {
     "title": "Lower bound",
     "note": "The plane version of the environment in the proof of Theorem 2, under its first hypothesis: the standard deviation of each action equals its mean reward.",
     "try": "Explore different pairs: since the noise has only one direction, a positive semidefinite fit needs no third look.",
+    "tryTab": "explore",
     "state": {
       "arrows": [
         [1, 0],
@@ -91,6 +93,7 @@ var SpeedPresets = {
     "title": "Three unknowns, two looks",
     "note": "The two arrows explored leave one number of the ellipse open, and the fit of least norm gives an arrow a negative variance.",
     "try": "Ask for a positive semidefinite fit, or explore one arrow more, and compare the true losses.",
+    "tryTab": "explore",
     "state": {
       "arrows": [
         [1, 0],

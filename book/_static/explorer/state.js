@@ -24,7 +24,6 @@
   const clone = (state) => JSON.parse(JSON.stringify(state));
   const alike = (a, b) =>
     a.length === b.length && a.every((value, i) => Math.abs(value - b[i]) < 5e-4);
-  const flat = (pairs) => pairs.flat();
 
   function preset(id) {
     const all = SpeedPresets;
@@ -50,12 +49,14 @@
     });
     const policy = Array.from({ length: count }, (_, a) => Math.max(0, state.policy[a] || 0));
     const total = policy.reduce((sum, share) => sum + share, 0);
-    state.policy = total > 0 ? policy.map((share) => share / total) : policy.map(() => 1 / count);
+    if (total <= 0) state.policy = policy.map(() => 1 / count);
+    // A sum of 1 but for rounding stays as it is.
+    else state.policy = Math.abs(total - 1) > 1e-9 ? policy.map((share) => share / total) : policy;
     if (state.noise.sigma) {
       const sigma = Array.from({ length: count }, (_, a) => state.noise.sigma[a] || 1);
       state.noise = { sigma: sigma.map((value) => clamp(value, LIMITS.loudness)) };
     }
-    const explored = new Set(state.explored.filter((a) => a >= 0 && a < count));
+    const explored = new Set(state.explored.filter((a) => Number.isInteger(a) && a >= 0 && a < count));
     state.explored = [...explored].sort((a, b) => a - b);
     if (!state.explored.length) state.explored = [0];
     state.n = clamp(Math.round(state.n), LIMITS.n);
@@ -177,7 +178,7 @@
 
   EXPLORER.state = {
     LEAST_ARROWS, MOST_ARROWS, LIMITS,
-    clamp, round, clone, flat, preset, presetId, initial, clean, encode, decode,
+    clamp, round, clone, preset, presetId, initial, clean, encode, decode,
     withShare, axes, fromAxes,
   };
 })(typeof globalThis === "undefined" ? this : globalThis);

@@ -5,15 +5,16 @@
   const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
   const COUNTS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight"];
 
-  const percent = (share) => `${Math.round(100 * share)} %`;
+  const percent = (share) => `${Math.round(100 * share)} %`;
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-  function decimals(value) {
+  function decimals(value, digits = 3) {
     if (!Number.isFinite(value)) return "∞";
     const size = Math.abs(value);
     if (size >= 1e6) return value.toExponential(1).replace("e+", " × 10^");
     if (size >= 100) return Math.round(value).toLocaleString("en-GB");
-    return value.toFixed(size >= 10 ? 1 : 2);
+    if (size >= 10) return value.toFixed(1);
+    return size >= 1 || size === 0 ? value.toFixed(2) : value.toPrecision(digits);
   }
 
   // "2.3": as many decimals as are of use.
@@ -74,7 +75,7 @@
     const { seen, state } = model;
     const said = [LOOKS[seen.rank]];
     if (!state.noise.Sigma && !seen.described) {
-      said[0] = "Each arrow has a noise of its own, and no ellipse gives them all: the nearest one is believed.";
+      said[0] = "Each arrow has a noise of its own, which no Σ describes; one is fitted all the same.";
     }
     if (seen.indefinite) said.push("What it believes is no ellipse: some variances come out negative and are raised to a floor.");
     said.push(loss(model));
@@ -90,25 +91,52 @@
     }
     const factor = values.now / values.least;
     const best = Math.max(1, Math.round(values.best));
-    const far = factor < 1.005 ? "the least there is" : `${times(factor)} times the least`;
+    const far = factor < 1.005 ? "the least regret" : `${times(factor)} times the least regret`;
     return `Γ = ${state.Gamma.toLocaleString("en-GB")} leaves ${far}; best is √(vn) = ${best.toLocaleString("en-GB")}.`;
   }
 
-  const DESIGN_KEY = [
-    ["sbx-swatch-arrow", "An arrow is an action: where it points is what it teaches. Drag its ring; at most eight, at least three."],
-    ["sbx-swatch-noise", "The dashed ellipse is the noise Σ: an arrow scaled by its noise, x/σ, ends on it. Drag a square: where the ellipse is short, the noise is loud."],
-    ["sbx-swatch-set", "Elfving’s set spans all scaled arrows and their mirror images (an action may count with a minus)."],
-    ["sbx-swatch-policy", "The red arrow c is the average of the arrows under the policy. The ray along it leaves Elfving’s set at the exit: the corners of that edge are the actions to try."],
-    ["sbx-swatch-tangent", "The dotted tangent is the proof: no scaled arrow lies beyond it, so that no design does better."],
-    [null, "nL is n times the mean squared error after n rounds: twice the nL, twice the rounds."],
-  ];
-  const EXPLORE_KEY = [
-    ["sbx-swatch-true", "The dashed ellipse is the true noise Σ. Scaled by its noise, x/σ, every arrow ends on it."],
-    ["sbx-swatch-possible", "Exploration finds where the ticked arrows end, the filled points. Each thin ellipse passes through them, too: all of these remain possible."],
-    ["sbx-swatch-believed", "The green curve is the belief: of all that fit, the one of least norm, or one that is positive semidefinite (Σ ⪰ 0). A belief without Σ ⪰ 0 need not be an ellipse."],
-    [null, "The green bars are the design for that belief, the blue ones the best design. Floor: estimated variances below 1 % of the average are raised to it."],
-    [null, "The curve is S²(Γ/n² + v/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and v is what an estimate from them costs."],
-  ];
+  const DESIGN_KEY = {
+    arrow: "An arrow is an action: its direction and length are what it teaches. Drag its ring.",
+    noise: {
+      Sigma:
+        "The dashed ellipse is the noise Σ: every arrow, divided by its noise σ, ends on it. Drag a square: where the " +
+        "ellipse is narrow, the noise is large.",
+      sigma:
+        "Each action has a noise σ of its own. Divided by it, its arrow ends at the square or at its mirror image. Drag " +
+        "the square: the nearer to the middle, the larger the noise.",
+    },
+    set: "Elfving’s set spans the ends of all arrows divided by their noise, and their mirror images (an action may count with a minus).",
+    policy: "The red arrow c is the average of the arrows under the policy. The line along it leaves Elfving’s set at the exit: the corners of that edge are the actions to try.",
+    tangent: "The dotted tangent is the proof: no scaled arrow lies beyond it, so that no design does better.",
+    "": "nL is n times the mean squared error after n rounds: twice the nL, twice the rounds.",
+  };
+  const EXPLORE_KEY = {
+    true: {
+      Sigma: "The dashed ellipse is the true noise Σ: every arrow, divided by its noise σ, ends on it.",
+      sigma: "Each action has a noise σ of its own: the small circles are the arrows divided by it.",
+    },
+    possible:
+      "Exploration finds where the ticked arrows, divided by their noise, end: the filled points. Each thin ellipse passes " +
+      "through them, too, and remains possible.",
+    believed:
+      "The green curve is the belief: of all that fit, the one of least norm, or one that is positive semidefinite (Σ ⪰ 0). " +
+      "Without Σ ⪰ 0 it need not be an ellipse.",
+    "":
+      "Green bars are the design for that belief, blue ones the best design. Floor: estimated variances below 1 % of the " +
+      "average are raised to it.",
+    " ":
+      "The curve is S²(Γ/n² + v/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and v is what an " +
+      "estimate from them costs.",
+  };
 
-  EXPLORER.words = { percent, decimals, times, price, design, explore, loss, length, DESIGN_KEY, EXPLORE_KEY };
+  // Pairs of a sign and what it means.
+  function key({ tab, noise }) {
+    const kind = noise.Sigma ? "Sigma" : "sigma";
+    return Object.entries(tab === "design" ? DESIGN_KEY : EXPLORE_KEY).map(([sign, text]) => [
+      sign.trim() ? `sbx-swatch-${sign}` : "",
+      text[kind] ?? text,
+    ]);
+  }
+
+  EXPLORER.words = { percent, decimals, times, price, design, explore, loss, length, key };
 })(typeof globalThis === "undefined" ? this : globalThis);

@@ -57,9 +57,12 @@ SCRIPTS = (
     "explorer/handles.js",
     "explorer/labels.js",
     "explorer/drawing.js",
+    "explorer/grips.js",
     "explorer/model.js",
     "explorer/words.js",
     "explorer/panels.js",
+    "explorer/controls.js",
+    "explorer/address.js",
     "explorer/explorer.js",
 )
 STYLE = "explorer/explorer.css"
@@ -224,9 +227,12 @@ def pass_by(translator: Any, node: nodes.Element) -> None:
 
 
 def check_links(app: Sphinx, doctree: nodes.document) -> None:
-    """Warn of links to an explorer that the page has not, and of explorers that none can name."""
+    """Warn of links to an explorer that the page has not, and of explorers that none can name.
+
+    A figure without a name gets a number as its id, which no author should rely on.
+    """
     names = [
-        figure["ids"][0] if figure["ids"] else ONLY
+        figure["ids"][0] if figure["names"] else ONLY
         for figure in doctree.findall(nodes.figure)
         if any(figure.findall(ExplorerNode))
     ]
