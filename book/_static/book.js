@@ -28,3 +28,16 @@ document.addEventListener("DOMContentLoaded", () => {
     link.download = link.pathname.split("/").pop();
   }
 });
+
+// A formula that is wider than its column scrolls: let the arrow keys move it too. What fits is no stop of
+// the tabulator key. (The theme looks after code and tables.)
+const focusIfCut = (box) => {
+  for (const each of [...box.querySelectorAll("mjx-container"), box]) {
+    const cut = each.scrollWidth > each.clientWidth && !each.querySelector("[tabindex]");
+    cut ? each.setAttribute("tabindex", "0") : each.removeAttribute("tabindex");
+  }
+};
+document.addEventListener("DOMContentLoaded", () => {
+  const watch = new ResizeObserver((changes) => changes.forEach(({ target }) => focusIfCut(target)));
+  for (const box of document.querySelectorAll(".bd-article div.math")) watch.observe(box);
+});

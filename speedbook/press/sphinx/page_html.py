@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.config import Config
 
-#: The parts of MathJax that a page loads. What a formula names besides, it finds in `EXTENSIONS`.
-MATHJAX = ("core", "input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml")
-EXTENSIONS = ("input/tex/extensions/", "output/chtml/fonts/woff-v2/")
+#: The parts of MathJax that a page loads; fonts, and what a formula needs besides, they fetch below these.
+MATHJAX = ("core", "input/tex", "output/chtml", "a11y/assistive-mml")
+EXTENSIONS = ("input/tex/extensions/", "output/chtml/fonts/")
 #: Below ``_static``: what no page loads.
 UNUSED = ("scripts/fontawesome.js*", "vendor/fontawesome/**/*", "**/*.map")
 
