@@ -41,3 +41,13 @@ document.addEventListener("DOMContentLoaded", () => {
   const watch = new ResizeObserver((changes) => changes.forEach(({ target }) => focusIfCut(target)));
   for (const box of document.querySelectorAll(".bd-article div.math")) watch.observe(box);
 });
+// In a folded proof a box keeps its size when MathJax fills it.
+window.addEventListener("load", async () => {
+  await window.MathJax?.startup?.promise;
+  document.querySelectorAll(".bd-article div.math").forEach(focusIfCut);
+});
+
+// The button that copies a cell shows a picture alone.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const button of document.querySelectorAll(".copybtn")) button.ariaLabel = "Copy";
+});

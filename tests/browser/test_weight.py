@@ -17,7 +17,7 @@ EVERY_PAGE = pytest.mark.parametrize("name", built_pages())
 
 # Icons that have no shape, or whose shape has no size, among those that are shown.
 BARE_ICONS = """() => [...document.querySelectorAll("[class*='fa-'], .admonition-title")]
-  .filter((icon) => icon.checkVisibility())
+  .filter((icon) => icon.checkVisibility({visibilityProperty: true}))
   .map((icon) => [icon, icon.matches(".admonition-title") ? "::after" : "::before"])
   .map(([icon, place]) => [icon, getComputedStyle(icon, place)])
   .filter(([icon, style]) => style.content !== "none")
@@ -25,7 +25,7 @@ BARE_ICONS = """() => [...document.querySelectorAll("[class*='fa-'], .admonition
   .map(([icon]) => icon.outerHTML)"""
 # What can be pressed or unfolded, and says nothing to those who do not see it.
 NAMELESS = """() => [...document.querySelectorAll("button, summary, a[href]")]
-  .filter((each) => each.checkVisibility() && !each.closest("[aria-hidden='true']"))
+  .filter((each) => each.checkVisibility({visibilityProperty: true}) && !each.closest("[aria-hidden='true']"))
   .filter((each) => !(each.ariaLabel || each.title || each.innerText.trim() ||
     each.dataset.bsOriginalTitle || each.querySelector("img[alt]:not([alt='']), svg text")))
   .map((each) => each.outerHTML)"""
@@ -56,7 +56,7 @@ def _gzipped(request: Any) -> int:
 def test_no_page_names_the_script_of_icons(html: Path) -> None:
     for path in html.rglob("*.html"):
         assert "fontawesome.js" not in path.read_text(encoding="utf-8"), path
-    assert not list(html.rglob("fontawesome*")), "nor is it on the disk"
+    assert not list(html.rglob("fontawesome*.*")), "nor is it on the disk"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 MATHJAX = ("core", "input/tex", "output/chtml", "a11y/assistive-mml")
 EXTENSIONS = ("input/tex/extensions/", "output/chtml/fonts/")
 #: Below ``_static``: what no page loads.
-UNUSED = ("scripts/fontawesome.js*", "vendor/fontawesome/**/*", "locales/**/*", "**/*.map")
+UNUSED = (
+    "scripts/fontawesome.js*",
+    "vendor/fontawesome/**/*",
+    "locales/**/*",
+    "*webpack-macros.html",
+    "**/*.map",
+)
 
 _ICONS = r"fontawesome\.js"
 _SEARCH = r"language_data\.js|searchtools\.js|searchindex\.js"
