@@ -25,7 +25,8 @@ BARE_ICONS = """() => [...document.querySelectorAll("[class*='fa-'], .admonition
   .map(([icon]) => icon.outerHTML)"""
 # What can be pressed or unfolded, and says nothing to those who do not see it.
 NAMELESS = """() => [...document.querySelectorAll("button, summary, a[href]")]
-  .filter((each) => each.checkVisibility({visibilityProperty: true}) && !each.closest("[aria-hidden='true']"))
+  .filter((each) => each.checkVisibility({visibilityProperty: true}))
+  .filter((each) => !each.closest("[aria-hidden='true']"))
   .filter((each) => !(each.ariaLabel || each.title || each.innerText.trim() ||
     each.dataset.bsOriginalTitle || each.querySelector("img[alt]:not([alt='']), svg text")))
   .map((each) => each.outerHTML)"""
