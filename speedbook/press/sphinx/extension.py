@@ -52,6 +52,7 @@ from speedbook.press.sphinx.claim_map import (
 )
 from speedbook.press.sphinx.errata import Errata
 from speedbook.press.sphinx.explorer import setup_explorer
+from speedbook.press.sphinx.page_html import setup_page
 from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
 from speedbook.press.sphinx.tables import (
@@ -138,6 +139,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("quoted", QuotedRole())
     setup_explorer(app)
     app.connect("source-read", show_as_page)
+    setup_page(app)
     return {
         "parallel_read_safe": True,
         "parallel_write_safe": True,
