@@ -5,6 +5,10 @@ too::
 
     *You will see* what the page shows. *You need* what to know before, or nothing.
 
+And a line of its own, below the title, may say where the paper has what the page is about::
+
+    *In the paper:* Proposition 2, Appendix A.4.
+
 All else the press knows: the verdicts of its claims, how long it takes to read, how long it ran,
 the command that runs it again, and its parameters. In the book, the paragraph becomes a box that
 holds all of it, and the parameters cell, whose content is in the box, is not shown. The notebook
@@ -30,6 +34,7 @@ from speedbook.notebook.values import as_argument
 from speedbook.text import counted, duration
 
 SEE, NEED = "*You will see*", "*You need*"
+PLACE = "*In the paper:*"
 FRONT = re.compile(rf"{re.escape(SEE)}\s+(.+?)\s+{re.escape(NEED)}\s+(.+)", re.S)
 BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 #: A page cannot know these, and would say them wrongly on another machine.
@@ -81,10 +86,13 @@ def as_page(notebook: NotebookNode, name: str, claims: Sequence[str]) -> Noteboo
     if problems := page_problems(notebook):
         raise ValueError("; ".join(problems))
     page = copy.deepcopy(notebook)
-    texts = [
-        _box(front, notebook, name, claims) if (front := _read_front(text)) else text
-        for text in _paragraphs(page.cells[0])
-    ]
+    texts = []
+    for text in _paragraphs(page.cells[0]):
+        if front := _read_front(text):
+            text = _box(front, notebook, name, claims)
+        elif text.startswith(PLACE):
+            text = f"{{.sb-place}}\n{text}"
+        texts.append(text)
     page.cells[0].source = "\n\n".join(texts)
     page.cells = [shown for cell in page.cells for shown in (*_targets(cell), cell)]
     for cell in code_cells(page):
