@@ -97,7 +97,11 @@ def test_what_the_paper_calls_it_stands_small_below_the_title_and_can_be_searche
     first = f"# Title\n\n*In the paper:* {place}\n\n{FRONT}"
     blocks = as_page(page(first=first), "notebooks/a/b.ipynb", []).cells[0].source.split("\n\n")
     entries = [f"```{{index}} ! {name}\n```" for name in names]
-    assert blocks[: len(names) + 2] == ["# Title", *entries, f"{{.sb-place}}\n*In the paper:* {place}"]
+    assert blocks[: len(names) + 2] == [
+        "# Title",
+        *entries,
+        f"{{.sb-place}}\n*In the paper:* {place}",
+    ]
 
 
 def test_a_page_without_claims_has_no_verdicts():
