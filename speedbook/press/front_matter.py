@@ -5,6 +5,12 @@ too::
 
     *You will see* what the page shows. *You need* what to know before, or nothing.
 
+And a line of its own, below the title, may say where the paper has what the page is about::
+
+    *In the paper:* Proposition 2, Appendix A.4.
+
+A search for a name with which it begins leads to the page.
+
 All else the press knows: the verdicts of its claims, how long it takes to read, how long it ran,
 the command that runs it again, and its parameters. In the book, the paragraph becomes a box that
 holds all of it, and the parameters cell, whose content is in the box, is not shown. The notebook
@@ -30,6 +36,10 @@ from speedbook.notebook.values import as_argument
 from speedbook.text import counted, duration
 
 SEE, NEED = "*You will see*", "*You need*"
+PLACE = "*In the paper:*"
+#: What the paper numbers. The search of the book drops numbers, but finds such names in an index.
+NUMBERED = r"(?:Algorithm|Corollary|Equation|Figure|Lemma|Proposition|Theorem) \(?\d+[a-z]?\)?"
+NAMES = re.compile(rf"{re.escape(PLACE)}\s+({NUMBERED}(?:(?:,| and)\s+{NUMBERED})*)")
 FRONT = re.compile(rf"{re.escape(SEE)}\s+(.+?)\s+{re.escape(NEED)}\s+(.+)", re.S)
 BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 #: A page cannot know these, and would say them wrongly on another machine.
@@ -81,16 +91,26 @@ def as_page(notebook: NotebookNode, name: str, claims: Sequence[str]) -> Noteboo
     if problems := page_problems(notebook):
         raise ValueError("; ".join(problems))
     page = copy.deepcopy(notebook)
-    texts = [
-        _box(front, notebook, name, claims) if (front := _read_front(text)) else text
-        for text in _paragraphs(page.cells[0])
-    ]
+    texts = []
+    for text in _paragraphs(page.cells[0]):
+        if front := _read_front(text):
+            text = _box(front, notebook, name, claims)
+        elif text.startswith(PLACE):
+            text = _place(text)
+        texts.append(text)
     page.cells[0].source = "\n\n".join(texts)
     page.cells = [shown for cell in page.cells for shown in (*_targets(cell), cell)]
     for cell in code_cells(page):
         if HIDDEN & set(cell.metadata.get("tags", [])):
             cell.metadata.tags.append("remove-cell")
     return page
+
+
+def _place(text: str) -> str:
+    """Write the line on the paper in MyST, with the names that it begins with for the search."""
+    names = re.findall(NUMBERED, begun[1]) if (begun := NAMES.match(text)) else []
+    entries = "".join(f"```{{index}} ! {name}\n```\n\n" for name in names)
+    return f"{entries}{{.sb-place}}\n{text}"
 
 
 def card_anchor(claim: str) -> str:

@@ -84,6 +84,26 @@ def test_the_box_stands_for_the_paragraph():
     assert "You will see*" not in text
 
 
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [
+        ("Proposition 2, Appendix A.4; used for Theorem 1.", ["Proposition 2"]),
+        ("Algorithm 1 and Equation (5), Section 4.1.", ["Algorithm 1", "Equation (5)"]),
+        ("Figure 1a (Figure 1, top left); Section 5.", ["Figure 1a"]),
+        ("the choice of Γ in Algorithm 1.", []),
+    ],
+)
+def test_what_the_paper_calls_it_stands_small_below_the_title_and_can_be_searched(place, names):
+    first = f"# Title\n\n*In the paper:* {place}\n\n{FRONT}"
+    blocks = as_page(page(first=first), "notebooks/a/b.ipynb", []).cells[0].source.split("\n\n")
+    entries = [f"```{{index}} ! {name}\n```" for name in names]
+    assert blocks[: len(names) + 2] == [
+        "# Title",
+        *entries,
+        f"{{.sb-place}}\n*In the paper:* {place}",
+    ]
+
+
 def test_a_page_without_claims_has_no_verdicts():
     assert "Verdicts" not in as_page(page(), "notebooks/a/b.ipynb", []).cells[0].source
 

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
+from sphinx.util.index_entries import split_index_msg
 
 from speedbook.claims.ledger import lookup
 from speedbook.claims.registry import REGISTRY, load_registry
@@ -66,6 +67,7 @@ from speedbook.press.sphinx.tables import (
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +125,20 @@ def show_as_page(app: Sphinx, docname: str, source: list[str]) -> None:
         logger.warning("%s", error, location=docname)
 
 
+def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> None:
+    """Give the search the index entries of all pages.
+
+    Sphinx puts in those of the pages that it writes in this build and forgets all others, so that
+    after a change of one page no term of the glossary would be found.
+    """
+    kept = env._search_index_index_entries
+    for docname, entries in env.get_domain("index").data["entries"].items():
+        found = set()
+        for kind, value, target, main, _ in entries:
+            found |= {(word, target or "", main) for word in split_index_msg(kind, value)}
+        kept[docname] = sorted(found)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register directives and roles, and what notebooks need."""
     app.add_directive("ledger-table", LedgerTable)
@@ -140,6 +156,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_explorer(app)
     app.connect("source-read", show_as_page)
     setup_page(app)
+    app.connect("env-updated", keep_index_entries)
     return {
         "parallel_read_safe": True,
         "parallel_write_safe": True,
