@@ -399,7 +399,7 @@ var SpeedMathematics = (function () {
     );
   }
 
-  /** S² (Γ/n² + v/(nΓ)), the regret to first order: what Γ rounds waste, and what they teach. */
+  /** S² (Γ/n² + ψ/(nΓ)), the regret to first order: what Γ rounds waste, and what they teach. */
   const regret = (S2, v, n, Gamma) => S2 * (Gamma / (n * n) + v / (n * Gamma));
 
   /** Γ* = √(v n), which makes it least: `speedlib.asymptotics.best_exploration_length`. */

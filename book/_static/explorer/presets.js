@@ -112,9 +112,9 @@ var SpeedPresets = {
   },
   "loud-arrow": {
     "id": "loud-arrow",
-    "title": "One loud arrow",
-    "note": "The policy mostly plays the loudest arrow; the best design never does, since two quiet ones lead to the same place.",
-    "try": "Turn the loud arrow down until it pays to try it, and explore only the other two: no ellipse describes this noise.",
+    "title": "One noisy arrow",
+    "note": "The policy mostly plays the noisiest arrow; the best design never does, since two quiet ones lead to the same place.",
+    "try": "Make the noisy arrow quieter until it pays to try it, and explore only the other two: no ellipse describes this noise.",
     "state": {
       "arrows": [
         [1, 0],
@@ -133,8 +133,8 @@ var SpeedPresets = {
   "one-hot": {
     "id": "one-hot",
     "title": "One arm per axis",
-    "note": "Two arms that say nothing of each other, so that each gets its policy share times its loudness; the third arrow, half an arm, is never worth a round.",
-    "try": "Make the second arm louder: its share grows in proportion.",
+    "note": "Two arms that say nothing of each other, so that each gets its policy share times its noise; the third arrow, half an arm, is never worth a round.",
+    "try": "Make the second arm noisier: its share grows in proportion.",
     "state": {
       "arrows": [
         [1, 0],

@@ -125,7 +125,7 @@
       "Green bars are the design for that belief, blue ones the best design. Floor: estimated variances below 1 % of the " +
       "average are raised to it.",
     " ":
-      "The curve is S²(Γ/n² + v/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and v is what an " +
+      "The curve is S²(Γ/n² + ψ/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and v is what an " +
       "estimate from them costs.",
   };
 
