@@ -358,7 +358,7 @@ var SpeedMathematics = (function () {
   }
 
   /**
-   * v, the price of estimating the variances: `speedlib.asymptotics.estimation_cost`.
+   * ψ, the cost of estimating the variances: `speedlib.asymptotics.estimation_cost`.
    *
    * Exploration of Γ rounds finds σ̂(a) = σ(a)(1 + e(a)) and allocates by it. First-order errors
    * cancel, and the loss grows by the factor 1 + Var_p(e), with a drawn from the optimal design p.
@@ -402,7 +402,7 @@ var SpeedMathematics = (function () {
   /** S² (Γ/n² + ψ/(nΓ)), the regret to first order: what Γ rounds waste, and what they teach. */
   const regret = (S2, v, n, Gamma) => S2 * (Gamma / (n * n) + v / (n * Gamma));
 
-  /** Γ* = √(v n), which makes it least: `speedlib.asymptotics.best_exploration_length`. */
+  /** Γ* = √(ψ n), which makes it least: `speedlib.asymptotics.best_exploration_length`. */
   const bestLength = (v, n) => Math.sqrt(v * n);
 
   return {

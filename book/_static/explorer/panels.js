@@ -187,7 +187,7 @@
     if (marks.length && shown.found === shown.best) {
       const right = x(shown.found) < width * 0.7;
       words.push({
-        text: "√(vn)", strong: true, x: x(shown.found) + (right ? 6 : -6),
+        text: "√(ψn)", strong: true, x: x(shown.found) + (right ? 6 : -6),
         y: height - SPACE.bottom - 7, anchor: right ? "start" : "end",
       });
     }

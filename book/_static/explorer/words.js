@@ -92,7 +92,7 @@
     const factor = values.now / values.least;
     const best = Math.max(1, Math.round(values.best));
     const far = factor < 1.005 ? "the least regret" : `${times(factor)} times the least regret`;
-    return `Γ = ${state.Gamma.toLocaleString("en-GB")} leaves ${far}; best is √(vn) = ${best.toLocaleString("en-GB")}.`;
+    return `Γ = ${state.Gamma.toLocaleString("en-GB")} leaves ${far}; best is √(ψn) = ${best.toLocaleString("en-GB")}.`;
   }
 
   const DESIGN_KEY = {
@@ -125,7 +125,7 @@
       "Green bars are the design for that belief, blue ones the best design. Floor: estimated variances below 1 % of the " +
       "average are raised to it.",
     " ":
-      "The curve is S²(Γ/n² + ψ/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and v is what an " +
+      "The curve is S²(Γ/n² + ψ/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and ψ is what an " +
       "estimate from them costs.",
   };
 
