@@ -14,14 +14,19 @@ var Scorer = (() => {
   };
 
   return {
-    score: ([docname, title, anchor, description, score]) => {
+    score: (found) => {
+      const [docname, title, anchor, description, score] = found;
       // An object of the library has a description, a page has none. It comes first if it is asked for by its
       // name, and the name is no plain word.
       if (description !== null && /[_.]/.test(asked) && title.endsWith(asked)) return score + 100;
       if (description !== null || docname === API || docname.startsWith(`${API}/`)) return score - 1000;
       if (LISTS.includes(docname)) return score - 3;
-      // An entry of the glossary: first if it is the whole query, else among the pages.
-      if (docname === "book/glossary" && anchor) return score === 100 ? score : score / 10;
+      // An entry of the glossary: first if it is the whole query, and shown by its name; else among the pages.
+      if (docname === "book/glossary" && anchor) {
+        if (score < 100) return score / 10;
+        found[1] = `${title}: ${asked}`;
+        return score;
+      }
       // A page that is about the words comes before one that has a section about them.
       return score + 30 * share(title.split(" > ")[0]);
     },

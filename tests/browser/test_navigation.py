@@ -96,6 +96,13 @@ def test_search_leads_where_one_expects(
     assert window.faults == []
 
 
+def test_search_names_the_term_that_it_found(visit: Any) -> None:
+    page = visit().open("search.html?q=near-tie")
+    first = page.locator("#search-results li a").first
+    first.wait_for()
+    assert first.inner_text() == "Glossary: near-tie"
+
+
 def test_search_shows_pages_before_what_is_in_the_library(visit: Any) -> None:
     page = visit().open("search.html?q=design")
     # Results are listed one by one; the last line says how many there are.
