@@ -19,7 +19,7 @@
 
   // "2.3": as many decimals as are of use.
   function times(ratio) {
-    if (ratio >= 9.95) return decimals(Math.round(ratio));
+    if (ratio >= 9.95) return Math.round(ratio).toLocaleString("en-GB");
     return ratio.toFixed(ratio < 1.095 ? 2 : 1);
   }
 
