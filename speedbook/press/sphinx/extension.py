@@ -10,6 +10,7 @@ Directives
 - ``{scoreboard}``: how many claims have which verdict, see `speedbook.press.sphinx.scoreboard`.
 - ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see
   `speedbook.press.sphinx.claim_map`.
+- ``{explorer}``: arrows, noise and policy that can be moved, see `speedbook.press.sphinx.explorer`.
 
 Roles
 
@@ -17,6 +18,7 @@ Roles
 - ``{ledger}``: a number or text, ``prop-1.estimate`` or ``prop-1.details.worst:.2f``.
 - ``{score}``: how many claims, ``paper fails slip``; see `speedbook.claims.scoreboard`.
 - ``{quoted}``: a number that is not ours, or that the set-up fixes; see `speedbook.notebook.prose`.
+- ``{explore}``: a link that sets the explorer of its page.
 
 And every notebook that says what it shows gets the box of `speedbook.press.front_matter`.
 
@@ -49,6 +51,7 @@ from speedbook.press.sphinx.claim_map import (
     visit_map,
 )
 from speedbook.press.sphinx.errata import Errata
+from speedbook.press.sphinx.explorer import setup_explorer
 from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
 from speedbook.press.sphinx.tables import (
@@ -133,6 +136,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("claim-badge", BadgeRole())
     app.add_role("score", ScoreRole())
     app.add_role("quoted", QuotedRole())
+    setup_explorer(app)
     app.connect("source-read", show_as_page)
     return {
         "parallel_read_safe": True,

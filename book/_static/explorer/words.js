@@ -1,0 +1,115 @@
+// What is seen, in sentences.
+(function (global) {
+  "use strict";
+
+  const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
+  const COUNTS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight"];
+
+  const percent = (share) => `${Math.round(100 * share)} %`;
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+  function decimals(value, digits = 3) {
+    if (!Number.isFinite(value)) return "∞";
+    const size = Math.abs(value);
+    if (size >= 1e6) return value.toExponential(1).replace("e+", " × 10^");
+    if (size >= 100) return Math.round(value).toLocaleString("en-GB");
+    if (size >= 10) return value.toFixed(1);
+    return size >= 1 || size === 0 ? value.toFixed(2) : value.toPrecision(digits);
+  }
+
+  // "2.3": as many decimals as are of use.
+  function times(ratio) {
+    if (ratio >= 9.95) return decimals(Math.round(ratio));
+    return ratio.toFixed(ratio < 1.095 ? 2 : 1);
+  }
+
+  function listed(words) {
+    return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+  }
+
+  function price(model) {
+    if (!Number.isFinite(model.ratio)) return "Running the policy never finds its value.";
+    if (model.ratio < 1.005) return "Running the policy is as good as the best design.";
+    return `Running the policy needs ${times(model.ratio)} times the rounds for the same accuracy.`;
+  }
+
+  function design(model) {
+    const { best, state } = model;
+    if (best.value === 0) {
+      return "The policy’s average arrow is zero: there is nothing to find out. Move a bar or an arrow.";
+    }
+    if (!Number.isFinite(best.value)) {
+      return "All arrows lie on one line, and the policy’s average is off it: no design finds its value.";
+    }
+    const used = model.chosen.flatMap((chosen, a) => (chosen ? [a] : []));
+    const count = `${capital(COUNTS[used.length])} of ${COUNTS[state.arrows.length]} actions`;
+    const names = listed(used.map((a) => String(a + 1)));
+    const shares = listed(used.map((a) => percent(best.weights[a])));
+    const enough =
+      used.length === 1
+        ? `${count} is enough: number ${names}, all the time.`
+        : `${count} are enough: ${names}, tried ${shares} of the time.`;
+    return `${enough} ${best.unique ? "" : "Other designs are as good. "}${price(model)}`;
+  }
+
+  const LOOKS = [
+    "Nothing is seen of the noise.",
+    "One look at three unknowns: exploration cannot see Σ, however long it lasts.",
+    "Two looks at three unknowns: exploration cannot see Σ, however long it lasts. " +
+      "Every thin ellipse fits what it finds.",
+    "Three looks at three unknowns: exploration sees Σ, and one ellipse is left.",
+  ];
+
+  function loss(model) {
+    const { seen } = model;
+    if (!Number.isFinite(seen.excess)) return "The design it believes in never finds the policy’s value.";
+    if (seen.excess < 1e-6) {
+      return seen.rank < 3
+        ? "Here its belief happens to lead to the best design all the same."
+        : "The design it believes in is the best one.";
+    }
+    return `The design it believes in needs ${times(1 + seen.excess)} times the rounds of the best one.`;
+  }
+
+  function explore(model) {
+    const { seen, state } = model;
+    const said = [LOOKS[seen.rank]];
+    if (!state.noise.Sigma && !seen.described) {
+      said[0] = "Each arrow has a noise of its own, and no ellipse gives them all: the nearest one is believed.";
+    }
+    if (seen.indefinite) said.push("What it believes is no ellipse: some variances come out negative and are raised to a floor.");
+    said.push(loss(model));
+    return said.join(" ");
+  }
+
+  function length(model, values) {
+    const { seen, state } = model;
+    if (!seen.settles) {
+      return seen.rank < 3 && seen.excess > 1e-6
+        ? "No Γ helps: this much stays, however long exploration lasts."
+        : "The formula does not hold here.";
+    }
+    const factor = values.now / values.least;
+    const best = Math.max(1, Math.round(values.best));
+    const far = factor < 1.005 ? "the least there is" : `${times(factor)} times the least`;
+    return `Γ = ${state.Gamma.toLocaleString("en-GB")} leaves ${far}; best is √(vn) = ${best.toLocaleString("en-GB")}.`;
+  }
+
+  const DESIGN_KEY = [
+    ["sbx-swatch-arrow", "An arrow is an action: where it points is what it teaches. Drag its ring; at most eight, at least three."],
+    ["sbx-swatch-noise", "The dashed ellipse is the noise Σ: an arrow scaled by its noise, x/σ, ends on it. Drag a square: where the ellipse is short, the noise is loud."],
+    ["sbx-swatch-set", "Elfving’s set spans all scaled arrows and their mirror images (an action may count with a minus)."],
+    ["sbx-swatch-policy", "The red arrow c is the average of the arrows under the policy. The ray along it leaves Elfving’s set at the exit: the corners of that edge are the actions to try."],
+    ["sbx-swatch-tangent", "The dotted tangent is the proof: no scaled arrow lies beyond it, so that no design does better."],
+    [null, "nL is n times the mean squared error after n rounds: twice the nL, twice the rounds."],
+  ];
+  const EXPLORE_KEY = [
+    ["sbx-swatch-true", "The dashed ellipse is the true noise Σ. Scaled by its noise, x/σ, every arrow ends on it."],
+    ["sbx-swatch-possible", "Exploration finds where the ticked arrows end, the filled points. Each thin ellipse passes through them, too: all of these remain possible."],
+    ["sbx-swatch-believed", "The green curve is the belief: of all that fit, the one of least norm, or one that is positive semidefinite (Σ ⪰ 0). A belief without Σ ⪰ 0 need not be an ellipse."],
+    [null, "The green bars are the design for that belief, the blue ones the best design. Floor: estimated variances below 1 % of the average are raised to it."],
+    [null, "The curve is S²(Γ/n² + v/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and v is what an estimate from them costs."],
+  ];
+
+  EXPLORER.words = { percent, decimals, times, price, design, explore, loss, length, DESIGN_KEY, EXPLORE_KEY };
+})(typeof globalThis === "undefined" ? this : globalThis);
