@@ -47,6 +47,9 @@ TIMES = re.compile(r"\*(?:Reading|Running)\*", re.I)
 #: Cells that hold parameters: the notebook's own, and those that papermill puts in.
 HIDDEN = frozenset({"parameters", "injected-parameters"})
 
+#: Where the folded solution of an exercise starts and ends.
+SOLUTION = re.compile(r"^```\{solution-(start|end)\}.*$", re.M)
+
 #: Where the book explains reruns.
 RERUN = "See {doc}`how to run a page again </book/rerun>`."
 
@@ -156,16 +159,33 @@ def time_text(notebook: NotebookNode) -> str:
 
 
 def reading_minutes(notebook: NotebookNode) -> int:
-    """Return how long the page takes to read: its words, displays and cells of code in view."""
+    """Return how long the page takes to read: its words, displays and cells of code in view.
+
+    What the solution of an exercise folds, from one cell to another, is not in view.
+    """
     words = displays = 0
+    folded = False
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            words += len(cell.source.split())
-            displays += cell.source.count("$$") // 2
+            text, folded = _unfolded(cell.source, folded)
+            words += len(text.split())
+            displays += text.count("$$") // 2
+        elif folded:
+            continue
         elif not {"hide-input", *HIDDEN} & set(cell.metadata.get("tags", [])):
             words += len(cell.source.split())
         displays += sum("data" in output for output in cell.get("outputs", []))
     return math.ceil((words + WORDS_A_DISPLAY * displays) / WORDS_A_MINUTE)
+
+
+def _unfolded(text: str, folded: bool) -> tuple[str, bool]:
+    """Return what of a text is no solution, given whether it begins within one, and how it ends."""
+    first, *parts = SOLUTION.split(text)
+    kept = [] if folded else [first]
+    for gate, part in zip(parts[::2], parts[1::2], strict=True):
+        folded = gate == "start"
+        kept += [] if folded else [part]
+    return "".join(kept), folded
 
 
 def rerun_command(name: str, parameters: Sequence[Parameter]) -> str:

@@ -148,6 +148,20 @@ def test_reading_takes_words_and_displays_in_view():
     assert reading_minutes(page(new_markdown_cell(words), printed, first="# Title")) == 1
 
 
+def test_folded_solutions_are_not_read():
+    start = "```{solution-start} ex-a\n:class: dropdown\n```\n\n"
+    end = "```{solution-end}\n```\n\n"
+    long = "word " * 150
+    cells = [new_markdown_cell(f"{long}\n\n{start}{long}"), new_code_cell(long)]
+    within = page(*cells, new_markdown_cell(long + "\n\n" + end), first="# Title")
+    assert reading_minutes(within) == 1
+    after = page(*cells, new_markdown_cell(end + long), first="# Title")
+    assert reading_minutes(after) == 2
+    twice = page(*cells, new_markdown_cell(end + start + long + "\n\n" + end), first="# Title")
+    assert reading_minutes(twice) == 1
+    assert reading_minutes(page(*cells, first="# Title")) == 1
+
+
 # The command
 
 
