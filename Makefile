@@ -19,7 +19,7 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book quick test check oldest browser lab refresh lock bench bench-quick mutants clean
+.PHONY: help book quick test check oldest browser lab refresh lock bench bench-quick advice mutants clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ bench: $(READY)  ## race the solvers against others and store the results (about
 
 bench-quick: $(READY)  ## the same at small sizes; nothing is stored
 	@$(PY) -m benchmarks --quick
+
+advice: $(READY)  ## measure anew what speedlib.advise answers from (about half an hour)
+	@$(PY) -m paper.what_to_use
 
 mutants: $(READY)  ## put faults into speedlib on purpose and store which check turns red (about a quarter of an hour)
 	@$(PY) -m tools.mutants

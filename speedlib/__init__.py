@@ -5,6 +5,7 @@ line. Features, variances and what is to be estimated may have any unit in which
 between 1e-60 and 1e60; beyond, they are refused by name.
 """
 
+from speedlib.advice import Advice, advise
 from speedlib.asymptotics import best_exploration_length, estimation_cost
 from speedlib.bandit import LinearBandit
 from speedlib.covariance import CovarianceEstimate, estimate_covariance
@@ -62,6 +63,7 @@ __all__ = [
     "SPEED",
     "AOptimal",
     "AdaptiveNeyman",
+    "Advice",
     "BookedOptimism",
     "Commitment",
     "CovarianceEstimate",
@@ -86,6 +88,7 @@ __all__ = [
     "Trial",
     "Uniform",
     "ValueEstimate",
+    "advise",
     "best_exploration_length",
     "ceil_counts",
     "commit",

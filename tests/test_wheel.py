@@ -82,7 +82,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def sources() -> set[str]:
-    found = {*(ROOT / "speedlib").rglob("*.py"), ROOT / "speedlib" / "py.typed"}
+    kinds = ("*.py", "*.json", "py.typed")
+    found = {path for kind in kinds for path in (ROOT / "speedlib").rglob(kind)}
     return {path.relative_to(ROOT).as_posix() for path in found}
 
 

@@ -39,7 +39,8 @@ READS = {
         "notebooks/claims",
         "notebooks/figures",
         "book/claims.yml",
-    )
+    ),
+    "notebooks/ideas/what-to-use.ipynb": ("speedlib/advice.json", "speedlib/advice_words.json"),
 }
 #: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
 KEPT_RUNS = 5

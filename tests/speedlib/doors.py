@@ -22,6 +22,7 @@ from speedlib import (
     Oracle,
     Rewards,
     ValueEstimate,
+    advise,
     best_exploration_length,
     ceil_counts,
     commit,
@@ -153,6 +154,7 @@ def door(call: Callable[..., Any], **arguments: Any) -> Door:
 
 #: Names after a blank tell doors of one function apart.
 DOORS: dict[str, Door] = {
+    "advise": door(advise, actions=12, dimension=6, rounds=100, noise="known"),
     "LinearBandit": door(LinearBandit, features=X, theta=THETA, Sigma=K, noise="gaussian"),
     "LinearBandit variances": door(
         lambda variances: LinearBandit(X, THETA, variances=variances), variances=V

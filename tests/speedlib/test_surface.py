@@ -19,15 +19,18 @@ ROOT = Path(__file__).parents[2]
 
 SURFACE = {
     "speedlib": """
-        AOptimal AdaptiveNeyman BookedOptimism Commitment CovarianceEstimate DOptimal Design
+        AOptimal AdaptiveNeyman Advice BookedOptimism Commitment CovarianceEstimate DOptimal Design
         DesignWarning Environment FittedSlope FixedDesign GOptimal Identifiability LinearBandit
         MSECurves OnPolicy Oracle PerArm PlugIn Rewards SPEED Saving Slope Strategy Trial Uniform
-        ValueEstimate best_exploration_length
+        ValueEstimate advise best_exploration_length
         ceil_counts commit design_efficiency efficient_counts estimate_covariance estimate_saving
         estimation_cost fit_environment fitted_slope floor_counts high_dimensional_ball
         identifiability information_matrix least_squares log_slope motivating_example mse_curve
         one_hot optimal_design pe_loss play policy_value quantile_slope round_design slope_weights
         target_direction unit_ball
+    """,
+    "speedlib.advice": """
+        Advice NOISE Range Reason Size advise
     """,
     "speedlib.asymptotics": """
         best_exploration_length estimation_cost

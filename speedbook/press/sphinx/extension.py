@@ -7,6 +7,7 @@ Directives
 - ``{regret-table}``: the statements on regret, read in both ways, see
   `speedbook.press.sphinx.regret_table`.
 - ``{errata}``: the claims of the paper that fail, see `speedbook.press.sphinx.errata`.
+- ``{advice-form}``: which strategy to use, see `speedbook.press.sphinx.advice_form`.
 - ``{scoreboard}``: how many claims have which verdict, see `speedbook.press.sphinx.scoreboard`.
 - ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see
   `speedbook.press.sphinx.claim_map`.
@@ -44,6 +45,7 @@ from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import to_notebook
 from speedbook.press.front_matter import as_page
 from speedbook.press.keys import appearance_key
+from speedbook.press.sphinx.advice_form import AdviceForm, add_script
 from speedbook.press.sphinx.claim_map import (
     ClaimFoundations,
     ClaimMap,
@@ -145,6 +147,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("parameter-table", ParameterTable)
     app.add_directive("regret-table", RegretTable)
     app.add_directive("errata", Errata)
+    app.add_directive("advice-form", AdviceForm)
     app.add_directive("scoreboard", Scoreboard)
     app.add_directive("claim-map", ClaimMap)
     app.add_directive("claim-foundations", ClaimFoundations)
@@ -157,6 +160,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", show_as_page)
     setup_page(app)
     app.connect("env-updated", keep_index_entries)
+    app.connect("html-page-context", add_script)
     return {
         "parallel_read_safe": True,
         "parallel_write_safe": True,
