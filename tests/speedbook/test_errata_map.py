@@ -16,7 +16,8 @@ from .pressed import words
 PAGES = {
     "index": "# Book\n\n```{toctree}\nledger\nscore\nmap\nerrata\n```\n",
     "ledger": "# Ledger\n\n```{ledger-table}\n```\n",
-    "score": "# Score\n\n```{scoreboard}\n```\n\nOf them {score}`paper fails statement` fail, {score}`open` of all are open.\n",
+    "score": "# Score\n\n```{scoreboard}\n```\n\nOf them "
+    "{score}`paper fails statement` fail, {score}`open` of all are open.\n",
     "map": "# Map\n\n```{claim-map}\n```\n"
     + "".join(
         f"\n## {kind}\n\n```{{claim-foundations}} {kind}\n```\n"
