@@ -162,8 +162,9 @@ const SpeedAdvice = (() => {
     const evidence = box.querySelectorAll(`.advice-for-${answer.key} li`);
     for (const item of evidence) reasons.append(item.cloneNode(true));
     if (reasons.children.length) add("Why", reasons);
-    add("Your own figure", make("pre", { tabIndex: 0 }, make("code", { textContent: answer.command })));
-    return list;
+    const code = make("pre", { tabIndex: 0 }, make("code", { textContent: answer.command }));
+    return [list, make("p", { textContent: "The exact figure for features and a policy of your own:" }),
+      code];
   };
 
   // "#use?actions=12&dimension=6&rounds=3000&noise=unknown"
@@ -214,7 +215,7 @@ const SpeedAdvice = (() => {
       for (const name of Object.keys(LIMITS)) size[name] = +inputs[name].value;
       const answer = advise(data, size);
       summary.textContent = inShort(answer);
-      details.replaceChildren(shown(answer, box));
+      details.replaceChildren(...shown(answer, box));
       return size;
     };
     const changed = () => {

@@ -96,7 +96,7 @@ def claim_badge(env: BuildEnvironment, claim: str) -> nodes.inline:
 def sizes_table(answers: dict[str, Any], words: dict[str, Any]) -> nodes.table:
     """Return a table of what is advised: a row for each size, a column for each budget."""
     budgets = answers["rounds"]
-    heads = ("Actions and dimensions", *(f"{n:,} rounds" for n in budgets))
+    heads = ("Actions and features", *(f"{n:,} rounds" for n in budgets))
     rows = []
     for d in answers["dimensions"]:
         for multiple in answers["multiples"]:
