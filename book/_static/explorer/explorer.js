@@ -158,10 +158,10 @@
     const { best, policyLoss, ratio, seen } = model;
     const factor = design ? ratio : 1 + seen.excess;
     const strong = element("strong", "sbx-factor", `${words.times(factor)} ×`);
-    const text = design ? " the rounds with the policy" : " the rounds with the belief";
+    const text = design ? " as many rounds with the policy" : " as many rounds with the belief";
     const line = element("span", "sbx-losses");
     line.append(
-      "nL ",
+      "error × rounds: ",
       element("b", "sbx-best-word", words.decimals(best.value)),
       " at best, ",
       element("b", design ? "sbx-policy-word" : "sbx-believed-word", words.decimals(design ? policyLoss : seen.trueLoss)),

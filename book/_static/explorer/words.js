@@ -108,7 +108,7 @@
     set: "Elfving’s set spans the ends of all arrows divided by their noise, and their mirror images (an action may count with a minus).",
     policy: "The red arrow c is the average of the arrows under the policy. The line along it leaves Elfving’s set at the exit: the corners of that edge are the actions to try.",
     tangent: "The dotted tangent is the proof: no scaled arrow lies beyond it, so that no design does better.",
-    "": "nL is n times the mean squared error after n rounds: twice the nL, twice the rounds.",
+    "": "Error × rounds is nL: n times the mean squared error after n rounds. Twice as much takes twice the rounds.",
   };
   const EXPLORE_KEY = {
     true: {
