@@ -56,7 +56,7 @@ TABLE = Path(str(files("speedlib").joinpath("advice.json")))
 #: The grid of the table that the library has, and what made it.
 DIMENSIONS = (2, 3, 4, 6, 10)
 MULTIPLES = (1, 2, 5, 20)
-ROUNDS = (100, 300, 3000, 100_000)
+ROUNDS = (100, 300, 1000, 3000, 10_000, 100_000)
 REPLICATIONS, SEED = 16, 20240597
 
 #: The ways to combine features, ratio of eigenvalues and target policy.

@@ -168,11 +168,11 @@ def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown")
 
     Notes
     -----
-    The table has 2 to 10 dimensions, up to 20 actions for each, and 100, 300, 3,000 and 100,000
-    rounds. The nearest dimension counts, then the nearest number of actions for each dimension
-    (both by their ratio), and the largest budget that is not above n. A strategy pays if in the
-    middle of the family it saves a tenth of the error; the one that errs least there is advised, or
-    a simpler one within a tenth of it. Where none pays, the advice is to run the policy.
+    The table has 2 to 10 dimensions, up to 20 actions for each, and 100 to 100,000 rounds. The
+    nearest dimension counts, then the nearest number of actions for each dimension (both by their
+    ratio), and the largest budget that is not above n. A strategy pays if in the middle of the
+    family it saves a tenth of the error; the one that errs least there is advised, or a simpler one
+    within a tenth of it. Where none pays, the advice is to run the policy.
 
     The family is random: it is no promise for a single table of actions. `Advice.command` computes
     the figure for one.

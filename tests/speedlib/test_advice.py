@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -173,8 +174,11 @@ def test_the_practical_strategy_pays_more_the_more_rounds_there_are(
 ) -> None:
     """Its regret falls faster than 1/n, and that of running the policy does not."""
     name = f"{dimension * multiple},{dimension}"
-    middle = [CELLS[f"{name},{n}"]["strategies"]["practical"][0][1] for n in (300, 3000, 100_000)]
-    assert middle[0] * 1.05 >= middle[1] and middle[1] * 1.05 >= middle[2]
+    middle = [
+        CELLS[f"{name},{n}"]["strategies"]["practical"][0][1]
+        for n in (300, 1000, 3000, 10_000, 100_000)
+    ]
+    assert all(later <= 1.05 * earlier for earlier, later in pairwise(middle))
 
 
 def test_the_advice_of_a_cell_follows_from_its_middle_ratios() -> None:

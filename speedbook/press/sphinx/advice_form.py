@@ -28,6 +28,8 @@ LIBRARY = Path(__file__).parents[3] / "speedlib"
 #: The class by which script and styles find the form.
 FORM = "sb-advice"
 SCRIPT = "advice.js"
+#: The budgets that the table shows; the styles name them on a phone.
+SHOWN = (100, 1000, 10_000, 100_000)
 
 
 class AdviceForm(SphinxDirective):
@@ -94,8 +96,8 @@ def claim_badge(env: BuildEnvironment, claim: str) -> nodes.inline:
 
 
 def sizes_table(answers: dict[str, Any], words: dict[str, Any]) -> nodes.table:
-    """Return a table of what is advised: a row for each size, a column for each budget."""
-    budgets = answers["rounds"]
+    """Return a table of what is advised: a row for each size, a column for some budgets."""
+    budgets = [n for n in answers["rounds"] if n in SHOWN]
     heads = ("Actions and features", *(f"{n:,} rounds" for n in budgets))
     rows = []
     for d in answers["dimensions"]:
