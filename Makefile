@@ -66,8 +66,8 @@ bench: $(READY)  ## race the solvers against others and store the results (about
 bench-quick: $(READY)  ## the same at small sizes; nothing is stored
 	@$(PY) -m benchmarks --quick
 
-advice: $(READY)  ## measure anew what speedlib.advise answers from (about half an hour)
-	@$(PY) -m paper.what_to_use
+advice: $(READY)  ## measure anew what speedlib.advise answers from (some minutes)
+	@$(PY) tools/measure-advice
 
 mutants: $(READY)  ## put faults into speedlib on purpose and store which check turns red (about a quarter of an hour)
 	@$(PY) -m tools.mutants

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,9 @@ import pytest
 
 import speedlib
 from paper import what_to_use
-from paper.what_to_use import KINDS, Cell, choose, decided, draw, family, measure, replicate
+from paper.what_to_use import KINDS, Cell, choose, draw, family, measure, replicate
+from speedbook.paths import find_root
+from speedbook.run.kernels import own_settings, put_into
 from speedlib import SPEED, OnPolicy
 
 from ..speedlib import per_round
@@ -51,16 +56,33 @@ def test_bandits_are_the_same_whatever_else_is_drawn():
     assert len({each.bandit.features.tobytes() for each in whole}) == 48
 
 
+#: Measures one cell and prints what the table would hold of it.
+ONE_CELL = """
+import json
+from paper.what_to_use import Cell, decided, measure
+print(json.dumps(decided(measure(Cell(4, 2, 100), {replications}, {seed}))))
+"""
+
+
+@pytest.mark.slow
 def test_the_stored_table_is_what_is_measured():
-    """One cell anew: its streams are its own, whichever others are measured."""
-    cell = Cell(4, 2, 100)
-    found = decided(measure(cell, STORED["replications"], STORED["seed"]))
-    stored = STORED["cells"]["4,2,100"]
+    """One cell anew, with the settings of a notebook: its streams are its own."""
+    settings = dict(os.environ)
+    put_into(settings, own_settings(find_root()))
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_CELL.format(**STORED)],
+        env=settings,
+        cwd=find_root(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found, stored = json.loads(done.stdout), STORED["cells"]["4,2,100"]
     assert found["order"] == stored["order"] and found["known"] == stored["known"]
     assert found["strategies"].keys() == stored["strategies"].keys()
     for key, ranges in stored["strategies"].items():
-        np.testing.assert_allclose(found["strategies"][key], ranges, rtol=0.02)
-    np.testing.assert_allclose(found["exploration"], stored["exploration"], rtol=0.02)
+        np.testing.assert_allclose(found["strategies"][key], ranges, rtol=0.001)
+    np.testing.assert_allclose(found["exploration"], stored["exploration"], rtol=0.001)
 
 
 def test_the_stored_table_has_the_parameters_of_this_code():
@@ -127,3 +149,14 @@ def test_the_page_says_what_the_table_says():
             assert rounds < 3000 or cell["strategies"]["practical"][0][2] < 1, name
     printed = [cell["strategies"]["printed"][0][1] for cell in STORED["cells"].values()]
     assert max(printed) > 1
+
+
+def test_the_file_is_written_as_it_stands_there():
+    """Decisions follow from what was measured, and the text from both."""
+    bare = {
+        name: {key: cell[key] for key in ("strategies", "exploration")}
+        for name, cell in STORED["cells"].items()
+    }
+    text = what_to_use.TABLE.read_text(encoding="utf-8")
+    assert what_to_use.as_text(what_to_use.whole_table(bare)) == text
+    assert what_to_use.stored_table() == STORED
