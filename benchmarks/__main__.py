@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-NAMES = ("pe_one", "pe_many", "a_and_d", "simulation", "growth")
+NAMES = ("pe_one", "pe_many", "a_and_d", "simulation", "growth", "explorer")
 
 #: Presets of a machine that make OpenBLAS something else than what a reader gets.
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")

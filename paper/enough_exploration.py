@@ -2,7 +2,7 @@ r"""Whether an experiment explores enough, in a sentence with numbers.
 
 The interval rests on the scatter of each committed action's own rewards, so that it needs two of
 each. The design rests on the variances that exploration determines (`speedlib.identification`):
-where some are left open it may take a loud action for a quiet one however long it explores, and
+where some are left open it may take a noisy action for a quiet one however long it explores, and
 where they are known roughly it is partly luck. That costs precision, not the interval's level.
 """
 

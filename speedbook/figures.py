@@ -226,7 +226,7 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
         raise ValueError(f"name: use lower-case letters, digits and hyphens; got {name!r}")
     if not alt.strip():
         raise ValueError(f"alt: say what figure {name!r} shows; got blank text")
-    png = _png(fig)
+    png = png_of(fig)
     if len(png) > MAX_PNG_BYTES:
         print(
             f"Note: figure {name} takes {len(png) / 1000:,.0f} kB as PNG. It is shown whole; a "
@@ -270,7 +270,8 @@ def _write_files(fig: Figure, path: Path, png: bytes, data: Mapping[str, ArrayLi
                 fig.savefig(path.with_suffix(f".{form}"), metadata=VECTOR_METADATA[form])
 
 
-def _png(fig: Figure) -> bytes:
+def png_of(fig: Figure) -> bytes:
+    """Return a figure as a light PNG, with two pixels for each of the page."""
     # A canvas of its own draws once; `savefig` would draw twice, once for the layout alone.
     fig.set(dpi=CSS_DPI * PIXEL_RATIO, facecolor=STYLE["savefig.facecolor"])
     canvas = FigureCanvasAgg(fig)

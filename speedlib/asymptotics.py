@@ -13,9 +13,9 @@ p_a(1+e_a)` is wrong. Given exploration the mean squared error is
 where :math:`S^2 = nL_n^*`: first-order errors cancel. With
 :math:`e_a \approx (\hat\sigma_a^2-\sigma_a^2)/2\sigma_a^2` and least squares on
 :math:`\varphi_a = \operatorname{svec}(x_ax_a^\top)`, :math:`\mathbb E\operatorname{Var}_p(e)` is
-:math:`v/\Gamma` to first order, hence
+:math:`\psi/\Gamma` to first order, hence
 
-.. math:: R_n \approx S^2\Bigl(\frac{\Gamma}{n^2} + \frac{v}{n\,\Gamma}\Bigr) .
+.. math:: R_n \approx S^2\Bigl(\frac{\Gamma}{n^2} + \frac{\psi}{n\,\Gamma}\Bigr) .
 
 The bias of squared residuals, of order :math:`1/\Gamma`, enters squared and does not count. Where
 two vertices cost nearly the same, n must be large before the vertex is safe: the formula speaks of
@@ -55,9 +55,9 @@ def estimation_cost(
     exploration: ArrayLike,
     kappa: float = 2.0,
 ) -> Floats:
-    r"""Return v, the price of estimating the variances, in closed form.
+    r"""Return :math:`\psi`, the cost of estimating the variances, in closed form.
 
-    .. math:: v = \tfrac14\Bigl(\sum_a p_a C_{aa} - \sum_{a,b} p_a p_b C_{ab}\Bigr), \qquad
+    .. math:: \psi = \tfrac14\Bigl(\sum_a p_a C_{aa} - \sum_{a,b} p_a p_b C_{ab}\Bigr), \qquad
               C_{ab} = \frac{\varphi_a^\top H^{-1} \bigl(\sum_m q_m\,\kappa\,\sigma_m^4\,
               \varphi_m\varphi_m^\top\bigr) H^{-1}\varphi_b}{\sigma_a^2\sigma_b^2}, \qquad
               H = \sum_m q_m\varphi_m\varphi_m^\top .
@@ -78,7 +78,8 @@ def estimation_cost(
     Returns
     -------
     array, shape (...,)
-        v, without a unit; infinite where exploration leaves the variance of a support point open.
+        :math:`\psi`, without a unit; infinite where exploration leaves the variance of a support
+        point open.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def estimation_cost(
 
     Examples
     --------
-    On d one-hot actions, explored alike, v is :math:`\kappa d\sum_a p_a(1-p_a)/4`:
+    On d one-hot actions, explored alike, :math:`\psi` is :math:`\kappa d\sum_a p_a(1-p_a)/4`:
 
     >>> round(float(estimation_cost(np.eye(2), [1.0, 1.0], [0.5, 0.5], [0.5, 0.5])), 6)
     0.5
@@ -137,15 +138,15 @@ def _take(values: Floats, index: Counts) -> Floats:
 
 
 def best_exploration_length(cost: ArrayLike, rounds: int) -> Floats:
-    r"""Return :math:`\Gamma_* = \sqrt{v\,n}`, which minimises the regret to first order.
+    r"""Return :math:`\Gamma^* = \sqrt{\psi\,n}`, which minimises the regret to first order.
 
-    The regret is then about :math:`2 S^2\sqrt v\, n^{-3/2}`; for :math:`\Gamma = \sqrt n` it is
-    :math:`S^2(1+v)\, n^{-3/2}`.
+    The regret is then about :math:`2 S^2\sqrt\psi\, n^{-3/2}`; for :math:`\Gamma = \sqrt n` it is
+    :math:`S^2(1+\psi)\, n^{-3/2}`.
 
     Parameters
     ----------
     cost : array, shape (...,)
-        v, at least 0: see `estimation_cost`.
+        :math:`\psi`, at least 0: see `estimation_cost`.
     rounds : int
         The budget n.
 

@@ -64,7 +64,7 @@ class LinearBandit:
     theta : array, shape (d,)
         The reward parameter; the mean reward of action a is ``features[a] @ theta``.
     Sigma : array, shape (d, d), optional
-        The variance parameter: symmetric positive semidefinite, possibly singular.
+        The noise matrix: symmetric positive semidefinite, possibly singular.
     variances : array, shape (A,), optional
         The variances themselves, at least 0, for a bandit that no `Sigma` describes. One of
         `Sigma` and `variances` must be given, and if both are, they must agree.

@@ -1,4 +1,4 @@
-"""Estimating the variance parameter from squared residuals."""
+"""Estimating the noise matrix from squared residuals."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class CovarianceEstimate:
 
     @property
     def identified(self) -> Flags:
-        """Whether every entry of the variance parameter is determined, shape (...,)."""
+        """Whether every entry of the noise matrix is determined, shape (...,)."""
         d = self.Sigma.shape[-1]
         return np.asarray(self.rank == d * (d + 1) // 2)
 

@@ -19,7 +19,7 @@ __all__ = ["Identifiability", "identifiability", "quadratic_coordinates"]
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:
-    r"""What a design determines of the variance parameter.
+    r"""What a design determines of the noise matrix.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Identifiability:
 
     @property
     def complete(self) -> bool:
-        """Whether the whole variance parameter is determined."""
+        """Whether the whole noise matrix is determined."""
         return self.rank == self.unknowns
 
     def __repr__(self) -> str:

@@ -12,7 +12,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
-PAGES = sorted(BOOK.rglob("*.md"))
+#: What lies in `_static` is copied and no page.
+PAGES = sorted(path for path in BOOK.rglob("*.md") if "_static" not in path.parts)
 
 
 def toc_files(part: Any) -> Iterator[str]:

@@ -28,3 +28,26 @@ document.addEventListener("DOMContentLoaded", () => {
     link.download = link.pathname.split("/").pop();
   }
 });
+
+// A formula that is wider than its column scrolls: let the arrow keys move it too. What fits is no stop of
+// the tabulator key. (The theme looks after code and tables.)
+const focusIfCut = (box) => {
+  for (const each of [...box.querySelectorAll("mjx-container"), box]) {
+    const cut = each.scrollWidth > each.clientWidth && !each.querySelector("[tabindex]");
+    cut ? each.setAttribute("tabindex", "0") : each.removeAttribute("tabindex");
+  }
+};
+document.addEventListener("DOMContentLoaded", () => {
+  const watch = new ResizeObserver((changes) => changes.forEach(({ target }) => focusIfCut(target)));
+  for (const box of document.querySelectorAll(".bd-article div.math")) watch.observe(box);
+});
+// In a folded proof a box keeps its size when MathJax fills it.
+window.addEventListener("load", async () => {
+  await window.MathJax?.startup?.promise;
+  document.querySelectorAll(".bd-article div.math").forEach(focusIfCut);
+});
+
+// The button that copies a cell shows a picture alone.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const button of document.querySelectorAll(".copybtn")) button.ariaLabel = "Copy";
+});

@@ -81,7 +81,7 @@ class HardFamily:
 
     @cached_property
     def direction(self) -> Floats:
-        r"""The mean feature :math:`c = \rho e_d`, shape (d,), exactly."""
+        r"""The target direction :math:`c = \rho e_d`, shape (d,), exactly."""
         return np.asarray(self.rho * np.eye(self.d)[-1])
 
     def matrix(self, couple: int | None, u: float) -> Floats:

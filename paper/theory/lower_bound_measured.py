@@ -93,16 +93,16 @@ def settling_exponent(gap: float, share: float) -> float:
 
 
 class EfficientPrice:
-    r"""The price of estimating the variances with efficient weights, over exploration designs q.
+    r"""The cost of estimating the variances with efficient weights, over exploration designs q.
 
-    .. math:: v(q) = \tfrac\kappa4\operatorname{Tr}\bigl(K H_q^-\bigr), \qquad
-              H_q = \sum_m q_m\psi_m\psi_m^\top, \qquad
-              K = \sum_a p_a\psi_a\psi_a^\top - \bigl(\textstyle\sum_a p_a\psi_a\bigr)
-              \bigl(\textstyle\sum_a p_a\psi_a\bigr)^\top
+    .. math:: \psi(q) = \tfrac\kappa4\operatorname{Tr}\bigl(K H_q^-\bigr), \qquad
+              H_q = \sum_m q_m\widetilde\varphi_m\widetilde\varphi_m^\top, \qquad
+              K = \sum_a p_a\widetilde\varphi_a\widetilde\varphi_a^\top - uu^\top, \qquad
+              u = \sum_a p_a\widetilde\varphi_a
 
-    with :math:`\psi_a = \operatorname{svec}(x_ax_a^\top)/\sigma_a^2`; infinite if the range of K is
-    not in that of :math:`H_q`. It is `speedlib.asymptotics.estimation_cost` with weights
-    :math:`1/\sigma^4` in the regression.
+    with :math:`\widetilde\varphi_a = \operatorname{svec}(x_ax_a^\top)/\sigma_a^2`; infinite if the
+    range of K is not in that of :math:`H_q`. It is `speedlib.asymptotics.estimation_cost` with
+    weights :math:`1/\sigma^4` in the regression.
     """
 
     def __init__(self, features: ArrayLike, variances: ArrayLike, kappa: float = 2.0) -> None:
@@ -121,7 +121,7 @@ class EfficientPrice:
         return np.asarray((self.psi * p[:, None]).T @ self.psi - np.outer(mean, mean))
 
     def price(self, shares: ArrayLike, exploration: ArrayLike) -> float:
-        """Return v(q): infinite where q leaves open what the shares depend on."""
+        r"""Return :math:`\psi(q)`: infinite where q leaves open what the shares depend on."""
         q = np.asarray(exploration, dtype=np.float64)
         values, vectors = np.linalg.eigh((self.psi * q[:, None]).T @ self.psi)
         needed = np.sum(vectors * (self.matrix(shares) @ vectors), axis=0)
@@ -132,7 +132,7 @@ class EfficientPrice:
         return float(self.kappa / 4 * np.sum(needed[explored] / values[explored]))
 
     def best(self, shares: ArrayLike) -> tuple[Floats, float]:
-        r"""Return the exploration design of least price, and a lower bound for every design's."""
+        r"""Return the exploration design of least cost, and a lower bound for every design's."""
         K, ones = self.matrix(shares), np.ones(len(self.psi))
         values, vectors = np.linalg.eigh(K)
         if values[-2:-1].sum() <= 1e-9 * values[-1]:  # rank one: a problem in one direction

@@ -1,8 +1,8 @@
-r"""The price v of not knowing the variances: exact values, and the bandits that show its growth.
+r"""The cost of estimating the variances, :math:`\psi`: exact values, and bandits in which it grows.
 
-At :math:`\Gamma=\sqrt n` the regret of SPEED on one bandit is :math:`S^2(1+v)n^{-3/2}` to first
-order; `speedlib.asymptotics.estimation_cost` computes v in floats. Here are examples that need
-exact numbers, the family in which v is of order :math:`d^2`, and the strategy without structure.
+At :math:`\Gamma=\sqrt n` the regret of SPEED on one bandit is :math:`S^2(1+\psi)n^{-3/2}` to first
+order; `speedlib.asymptotics.estimation_cost` computes it in floats. Here are examples that need
+exact numbers, the family in which it is of order :math:`d^2`, and the strategy without structure.
 
 Places: Section 1 ("at least by d²"), Theorem 1 and the discussion below it.
 """
@@ -38,9 +38,9 @@ def squares(features: Matrix) -> Matrix:
 def exact_cost(
     phi: Matrix, variances: Vector, design: Vector, exploration: Vector, kappa: int = 2
 ) -> Fraction:
-    r"""Return v in exact arithmetic, :math:`\tfrac14\operatorname{E\,Var}_p` of relative errors.
+    r"""Return :math:`\psi = \tfrac14\operatorname{E\,Var}_p` of relative errors, exactly.
 
-    .. math:: v = \frac\kappa4\sum_m q_m\sigma_m^4
+    .. math:: \psi = \frac\kappa4\sum_m q_m\sigma_m^4
               \sum_a p_a\Bigl(g_{am} - \sum_b p_bg_{bm}\Bigr)^2, \qquad
               g_{am} = \frac{\varphi_a^\top H^{-1}\varphi_m}{\sigma_a^2}
 
@@ -88,9 +88,10 @@ class QuietAndLoud(NamedTuple):
     r"""A plane bandit in which structure does harm, in exact numbers.
 
     See `quiet_and_loud` and `optimally_explored`. Directions are those of (1, 1), quiet, of
-    (1, -1), loud, and the coordinates. `exploration` and `variances` are those of the directions,
-    `policy` is what the actions get that the policy takes; `value` is :math:`S^2`, `cost` v,
-    `own_value` and `own_cost` what they are for the strategy that treats every action by itself.
+    (1, -1), noisy, and the coordinates. `exploration` and `variances` are those of the directions,
+    `policy` is what the actions get that the policy takes; `value` is :math:`S^2`, `cost` is
+    :math:`\psi`, `own_value` and `own_cost` what they are for the strategy that treats
+    every action by itself.
     """
 
     actions: int
@@ -150,7 +151,7 @@ def optimally_explored(root: int, rest: Fraction = Fraction(1, 1000)) -> QuietAn
     r"""Return the example with :math:`r = 2\,\text{root}^2 - 1`, explored D-optimally.
 
     All features have length one: :math:`a=(1,1)/\sqrt2`, quiet, with the deviation 1/root,
-    :math:`o=(1,-1)/\sqrt2`, loud, with the variance r/root², and with variance 1
+    :math:`o=(1,-1)/\sqrt2`, noisy, with the variance r/root², and with variance 1
     :math:`4r+1` copies of each of the coordinate vectors, those of the second with either sign.
     Each of the four directions gets a quarter of a D-optimal exploration. The policy takes
     :math:`e_2` and :math:`-e_2` with the probability `rest` each, which cancels in the mean
@@ -184,9 +185,9 @@ def spanning_bound(
     chosen: Sequence[int],
     kappa: float = 2.0,
 ) -> float:
-    r"""Return the bound on v if m actions whose squares are a basis are explored alike.
+    r"""Return the bound on :math:`\psi` if m actions whose squares are a basis are explored alike.
 
-    .. math:: v \le \frac\kappa4\,r^2m\max_{p_a>0}\lVert\alpha_a\rVert^2, \qquad
+    .. math:: \psi \le \frac\kappa4\,r^2m\max_{p_a>0}\lVert\alpha_a\rVert^2, \qquad
               \varphi_a = \sum_{z\in Z}\alpha_{az}\varphi_z
 
     with r the largest explored variance over the smallest on the support of the design p. The
@@ -263,10 +264,10 @@ def by_pairs(exploration: Sequence[float] | Floats, d: int) -> Floats:
 
 
 def star_costs(exploration: Sequence[float] | Floats, d: int, kappa: float = 2.0) -> Floats:
-    r"""Return v for the d + 1 stars of the `network`, shape (d + 1,).
+    r"""Return :math:`\psi` for the d + 1 stars of the `network`, shape (d + 1,).
 
     There are as many pairs as unknowns, so that each variance is determined by its own pulls:
-    :math:`v_j = \frac\kappa4\frac{d-1}{d^2}\sum_{i\ne j}1/q_{ij}`. All pairs are to be explored;
+    :math:`\psi_j = \frac\kappa4\frac{d-1}{d^2}\sum_{i\ne j}1/q_{ij}`. All pairs are to be explored;
     otherwise infinity stands for the regret of order 1/n that at least one star keeps.
     """
     pairs = by_pairs(exploration, d)

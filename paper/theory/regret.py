@@ -22,10 +22,10 @@ BASIS_TOLERANCE = 1e-9
 
 
 def leading_regret(value: float, cost: float, rounds: ArrayLike, length: ArrayLike) -> Floats:
-    r"""Return :math:`S^2(\Gamma/n^2 + v/(n\Gamma))`, the regret to first order.
+    r"""Return :math:`S^2(\Gamma/n^2 + \psi/(n\Gamma))`, the regret to first order.
 
-    The value is :math:`S^2 = nL_n^*`, the cost v is `speedlib.asymptotics.estimation_cost`; rounds
-    n and length :math:`\Gamma` may be arrays.
+    The value is :math:`S^2 = nL_n^*`, the cost :math:`\psi` that of
+    `speedlib.asymptotics.estimation_cost`; rounds n and length :math:`\Gamma` may be arrays.
     """
     n, g = np.asarray(rounds, dtype=np.float64), np.asarray(length, dtype=np.float64)
     return np.asarray(value * (g / n**2 + cost / (n * g)))

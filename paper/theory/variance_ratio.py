@@ -12,7 +12,7 @@ directions, and
           \rho = \frac{r-1}{r+1},
 
 so that the variances of a, o, :math:`e_1, e_2` are :math:`\frac1r, 1, \frac{r+1}{2r},
-\frac{r+1}{2r}`, and r is their ratio and that of the eigenvalues. The mean feature is
+\frac{r+1}{2r}`, and r is their ratio and that of the eigenvalues. The target direction is
 :math:`c=w(a+e_1)`, :math:`w=\frac3{10}+\frac{\sqrt2}{10}`. Where :math:`r=2m^2-1` for a whole
 number m, all but w is rational.
 """
@@ -34,7 +34,7 @@ from speedlib.checks import Floats, check_designs, check_features, check_varianc
 from speedlib.identification import coordinates
 
 N = TypeVar("N", Fraction, float)
-#: The weight w of a and of :math:`e_1` in the mean feature of the family in the plane.
+#: The weight w of a and of :math:`e_1` in the target direction of the family in the plane.
 PLANE_WEIGHT = 0.3 + math.sqrt(0.02)
 #: The one relation between variances in the plane: those of a and o add up to those of e1 and e2.
 RELATION = (1, 1, -1, -1)
@@ -60,7 +60,7 @@ def plane_bandit(ratio: float, copies: int = 1) -> tuple[LinearBandit, Floats]:
 class PlaneCost(NamedTuple, Generic[N]):
     r"""What the family in the plane costs, in closed form.
 
-    `share` is the oracle's share of a, `cost` is :math:`v/\kappa`, `value` is :math:`S^2/w^2`.
+    `share` is the oracle's share of a, `cost` is :math:`\psi/\kappa`, `value` is :math:`S^2/w^2`.
     """
 
     share: N
@@ -116,7 +116,7 @@ def even_shares(actions: int) -> list[Fraction]:
 def exact_cost(
     features: Matrix, variances: Vector, design: Vector, exploration: Vector
 ) -> Fraction:
-    r"""Return :math:`v/\kappa` in exact arithmetic; see `speedlib.asymptotics.estimation_cost`.
+    r"""Return :math:`\psi/\kappa` in exact arithmetic; see `speedlib.asymptotics.estimation_cost`.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def space_bandit(width: Fraction) -> Space:
 
 
 def space_limit() -> Fraction:
-    r"""Return the limit of :math:`S^2v/(\kappa r^2)` for `space_bandit`, all explored alike.
+    r"""Return the limit of :math:`S^2\psi/(\kappa r^2)` for `space_bandit`, all explored alike.
 
     In the coordinates :math:`(x_1^2, x_1x_2/\delta, x_2^2, x_1x_3, x_2x_3, x_3^2)` of
     :math:`xx^\top` everything is continuous at :math:`\delta=0`: H stays regular, the shares of
@@ -194,7 +194,7 @@ def space_limit() -> Fraction:
     .. math:: r^{-2}v/\kappa = \frac{\delta^4}{4}\sum_mq_m\sigma_m^4\operatorname{Var}_p
               \bigl(\varphi_a^\top H^{-1}\varphi_m/\sigma_a^2\bigr)
 
-    the terms are left in which a quiet action a is spoilt by a loud m.
+    the terms are left in which a quiet action a is spoilt by a noisy m.
     """
     t, f = Fraction(3, 5), Fraction(4, 5)
     zero = Fraction(0)
@@ -222,7 +222,7 @@ def space_limit() -> Fraction:
     for g, variance in zip(phi, variances, strict=True):
         seen = solve(H, g)
         assert seen is not None
-        # The relative error of the loud action is of a smaller order.
+        # The relative error of the noisy action is of a smaller order.
         errors = [dot(phi[0], seen), dot(phi[1], seen), zero]
         shares = [quiet / S, quiet / S, loud / S]
         mean = sum((p * e for p, e in zip(shares, errors, strict=True)), zero)
@@ -238,16 +238,16 @@ def cost_bound(
     exploration: ArrayLike,
     kappa: float = 2.0,
 ) -> float:
-    r"""Return the bound on v by the ratio of the variances.
+    r"""Return the bound on :math:`\psi` by the ratio of the variances.
 
-    .. math:: v \le \frac{\kappa g}4\,\omega r^{3/2} \le \frac{\kappa g}4\,r^2, \qquad
-              g = \max_{p_a>0}\varphi_a^\top H^{-1}\varphi_a, \quad
+    .. math:: \psi \le \frac{\kappa h}4\,\omega r^{3/2} \le \frac{\kappa h}4\,r^2, \qquad
+              h = \max_{p_a>0}\varphi_a^\top H^{-1}\varphi_a, \quad
               \omega = \sum_ap_a\frac{\sigma_{\max}}{\sigma_a},
 
     with :math:`H=\sum_mq_m\varphi_m\varphi_m^\top` and r the largest explored variance
     :math:`\sigma_{\max}^2` over the smallest on the support of the design p. For D-optimal
-    exploration g is at most d(d+1)/2, and A for even exploration; :math:`S\omega/\sigma_{\max}` is
-    the sum of the absolute weights by which the support represents the mean feature.
+    exploration h is at most d(d+1)/2, and A for uniform exploration; :math:`S\omega/\sigma_{\max}`
+    is the sum of the absolute weights by which the support represents the target direction.
 
     Parameters
     ----------

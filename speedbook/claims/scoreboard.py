@@ -1,8 +1,9 @@
 """How many claims have which verdict: the numbers of the scoreboard, from registry and ledger.
 
 A count is asked for by words, each of which narrows it: an origin (``paper``, ``reading``,
-``ours``, or several with + between them), ``holds`` or ``fails``, a verdict or a severity with
-hyphens for blanks, as in ``paper+reading fails proof-step``. Without words it is that of all.
+``ours``, or several with + between them), ``holds``, ``fails`` or ``open`` (neither), a verdict or
+a severity with hyphens for blanks, as in ``paper+reading fails proof-step``. Without words it is
+that of all.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def _filters(relations: Relations) -> dict[str, Filter]:
     return {
         "holds": lambda claim, verdict: verdict in HOLDING,
         "fails": lambda claim, verdict: relations.fails(claim.id),
+        "open": lambda claim, verdict: verdict not in HOLDING and not relations.fails(claim.id),
         **{origin: _of_origin(origin) for origin in get_args(Origin)},
         **{_hyphens(word): _of_severity(word) for word in get_args(Severity)},
         **{_hyphens(word): _with_verdict(word) for word in Verdict},

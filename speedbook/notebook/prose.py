@@ -25,9 +25,10 @@ from speedbook.notebook.files import cell_name
 
 #: The notebooks that keep the rule.
 RULED = ("notebooks/figures/", "notebooks/claims/")
-#: Digits around a point, or a power of ten; no part of a name, a version or an address.
+#: Digits around a point, or a power of ten; no part of a name, a version or an address, and no
+#: number of a section.
 DECIMAL = re.compile(
-    r"(?<![\w./])(?<!\w-)\d[\d_]*(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)(?!\w|\.\d)"
+    r"(?<!Section )(?<![\w./])(?<!\w-)\d[\d_]*(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)(?!\w|\.\d)"
 )
 DIRECTIVE = re.compile(r"\{([\w:+-]+)\}\s*(.*)")
 CODE_DIRECTIVES = frozenset({"code", "code-block", "code-cell", "sourcecode", "literalinclude"})

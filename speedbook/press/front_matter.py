@@ -5,6 +5,12 @@ too::
 
     *You will see* what the page shows. *You need* what to know before, or nothing.
 
+And a line of its own, below the title, may say where the paper has what the page is about::
+
+    *In the paper:* Proposition 2, Appendix A.4.
+
+A search for a name with which it begins leads to the page.
+
 All else the press knows: the verdicts of its claims, how long it takes to read, how long it ran,
 the command that runs it again, and its parameters. In the book, the paragraph becomes a box that
 holds all of it, and the parameters cell, whose content is in the box, is not shown. The notebook
@@ -30,12 +36,19 @@ from speedbook.notebook.values import as_argument
 from speedbook.text import counted, duration
 
 SEE, NEED = "*You will see*", "*You need*"
+PLACE = "*In the paper:*"
+#: What the paper numbers. The search of the book drops numbers, but finds such names in an index.
+NUMBERED = r"(?:Algorithm|Corollary|Equation|Figure|Lemma|Proposition|Theorem) \(?\d+[a-z]?\)?"
+NAMES = re.compile(rf"{re.escape(PLACE)}\s+({NUMBERED}(?:(?:,| and)\s+{NUMBERED})*)")
 FRONT = re.compile(rf"{re.escape(SEE)}\s+(.+?)\s+{re.escape(NEED)}\s+(.+)", re.S)
 BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 #: A page cannot know these, and would say them wrongly on another machine.
 TIMES = re.compile(r"\*(?:Reading|Running)\*", re.I)
 #: Cells that hold parameters: the notebook's own, and those that papermill puts in.
 HIDDEN = frozenset({"parameters", "injected-parameters"})
+
+#: Where the folded solution of an exercise starts and ends.
+SOLUTION = re.compile(r"^```\{solution-(start|end)\}.*$", re.M)
 
 #: Where the book explains reruns.
 RERUN = "See {doc}`how to run a page again </book/rerun>`."
@@ -81,16 +94,26 @@ def as_page(notebook: NotebookNode, name: str, claims: Sequence[str]) -> Noteboo
     if problems := page_problems(notebook):
         raise ValueError("; ".join(problems))
     page = copy.deepcopy(notebook)
-    texts = [
-        _box(front, notebook, name, claims) if (front := _read_front(text)) else text
-        for text in _paragraphs(page.cells[0])
-    ]
+    texts = []
+    for text in _paragraphs(page.cells[0]):
+        if front := _read_front(text):
+            text = _box(front, notebook, name, claims)
+        elif text.startswith(PLACE):
+            text = _place(text)
+        texts.append(text)
     page.cells[0].source = "\n\n".join(texts)
     page.cells = [shown for cell in page.cells for shown in (*_targets(cell), cell)]
     for cell in code_cells(page):
         if HIDDEN & set(cell.metadata.get("tags", [])):
             cell.metadata.tags.append("remove-cell")
     return page
+
+
+def _place(text: str) -> str:
+    """Write the line on the paper in MyST, with the names that it begins with for the search."""
+    names = re.findall(NUMBERED, begun[1]) if (begun := NAMES.match(text)) else []
+    entries = "".join(f"```{{index}} ! {name}\n```\n\n" for name in names)
+    return f"{entries}{{.sb-place}}\n{text}"
 
 
 def card_anchor(claim: str) -> str:
@@ -136,16 +159,33 @@ def time_text(notebook: NotebookNode) -> str:
 
 
 def reading_minutes(notebook: NotebookNode) -> int:
-    """Return how long the page takes to read: its words, displays and cells of code in view."""
+    """Return how long the page takes to read: its words, displays and cells of code in view.
+
+    What the solution of an exercise folds, from one cell to another, is not in view.
+    """
     words = displays = 0
+    folded = False
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            words += len(cell.source.split())
-            displays += cell.source.count("$$") // 2
+            text, folded = _unfolded(cell.source, folded)
+            words += len(text.split())
+            displays += text.count("$$") // 2
+        elif folded:
+            continue
         elif not {"hide-input", *HIDDEN} & set(cell.metadata.get("tags", [])):
             words += len(cell.source.split())
         displays += sum("data" in output for output in cell.get("outputs", []))
     return math.ceil((words + WORDS_A_DISPLAY * displays) / WORDS_A_MINUTE)
+
+
+def _unfolded(text: str, folded: bool) -> tuple[str, bool]:
+    """Return what of a text is no solution, given whether it begins within one, and how it ends."""
+    first, *parts = SOLUTION.split(text)
+    kept = [] if folded else [first]
+    for gate, part in zip(parts[::2], parts[1::2], strict=True):
+        folded = gate == "start"
+        kept += [] if folded else [part]
+    return "".join(kept), folded
 
 
 def rerun_command(name: str, parameters: Sequence[Parameter]) -> str:

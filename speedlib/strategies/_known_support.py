@@ -1,4 +1,4 @@
-"""Supports of optimal designs that do not depend on the covariance matrix."""
+"""Supports of optimal designs that do not depend on the noise matrix."""
 
 from __future__ import annotations
 

@@ -145,9 +145,9 @@ class ExploreThenCommitTrial(Trial):
 
     If exploration is tuned, a pilot of :math:`\lfloor\sqrt n\rfloor/2` rounds gives a first
     estimate of the variances and with it one of the best length
-    :math:`\Gamma_* = \sqrt{v\,n}` (`speedlib.asymptotics.estimation_cost`). Exploration then goes
-    on to that length, but not beyond half of the budget, and the variances are learnt from all of
-    it.
+    :math:`\Gamma^* = \sqrt{\psi\,n}` (`speedlib.asymptotics.estimation_cost`). Exploration then
+    goes on to that length, but not beyond half of the budget, and the variances are learnt from
+    all of it.
 
     Attributes
     ----------

@@ -115,11 +115,11 @@ class PlugIn(ExploreThenCommit):
         return designs.reshape(variances.shape)
 
     def best_length(self, variances: Floats, exploration: Floats, setting: Setting) -> Floats:
-        r"""Return :math:`\Gamma_* = \sqrt{v\,n}` of the PE-optimal design for these variances.
+        r"""Return :math:`\Gamma^* = \sqrt{\psi\,n}` of the PE-optimal design for these variances.
 
-        A variance far below the others makes v large. A pilot of :math:`\Gamma_0` rounds cannot
-        tell one that is truly small from an error of relative size :math:`\Gamma_0^{-1/2}`, so
-        that variances are first raised to this share of their mean.
+        A variance far below the others makes :math:`\psi` large. A pilot of :math:`\Gamma_0` rounds
+        cannot tell one that is truly small from an error of relative size
+        :math:`\Gamma_0^{-1/2}`, so that variances are first raised to this share of their mean.
         """
         share = 1.0 / np.sqrt(self.exploration_length(setting.rounds))
         variances = np.maximum(variances, share * variances.mean(axis=-1, keepdims=True))

@@ -39,7 +39,8 @@ def html() -> Path:
 
 
 @pytest.fixture(scope="session")
-def chromium(html: Path) -> Iterator[Any]:
+def engine() -> Iterator[Any]:
+    """A browser, whether the book is built or not."""
     sync_api = pytest.importorskip("playwright.sync_api")
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
@@ -48,6 +49,11 @@ def chromium(html: Path) -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def chromium(html: Path, engine: Any) -> Any:
+    return engine
 
 
 class Visit:

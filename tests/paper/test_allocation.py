@@ -51,7 +51,7 @@ def test_names_do_not_overlap_and_the_picture_is_light(actions: int) -> None:
         assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
     assert fig.get_figheight() <= 0.55 * FEW + 1.4
     assert ax.get_window_extent().width > 0.3 * fig.bbox.width
-    assert len(figures._png(fig)) < figures.MAX_PNG_BYTES
+    assert len(figures.png_of(fig)) < figures.MAX_PNG_BYTES
 
 
 @pytest.mark.slow

@@ -11,21 +11,21 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 
-def press(root: Path) -> str:
-    """Press the pages of a folder into its ``html``; return what Sphinx complained about."""
+def press(root: Path, builder: str = "html") -> str:
+    """Press the pages of a folder into a folder named as the builder; return the complaints."""
     warnings = io.StringIO()
     # Else node classes stay registered, of which the next test would be warned.
     with docutils_namespace():
         app = Sphinx(
             root,
             None,
-            root / "html",
+            root / builder,
             root / "trees",
-            "html",
+            builder,
             confoverrides={
                 "extensions": ["myst_parser", "speedbook.press.sphinx.extension"],
                 "myst_enable_extensions": ["dollarmath"],
-                "exclude_patterns": ["html", "trees", "book"],
+                "exclude_patterns": [builder, "trees", "book"],
             },
             status=None,
             warning=warnings,

@@ -16,7 +16,8 @@ from .pressed import words
 PAGES = {
     "index": "# Book\n\n```{toctree}\nledger\nscore\nmap\nerrata\n```\n",
     "ledger": "# Ledger\n\n```{ledger-table}\n```\n",
-    "score": "# Score\n\n```{scoreboard}\n```\n\nOf them {score}`paper fails statement` fail.\n",
+    "score": "# Score\n\n```{scoreboard}\n```\n\nOf them "
+    "{score}`paper fails statement` fail, {score}`open` of all are open.\n",
     "map": "# Map\n\n```{claim-map}\n```\n"
     + "".join(
         f"\n## {kind}\n\n```{{claim-foundations}} {kind}\n```\n"
@@ -175,7 +176,7 @@ def test_the_scoreboard_counts_by_verdict_and_by_whose_a_claim_is(press):
     assert "of those that fail: a statement is false or empty 2 0" in rows
     assert "of those that fail: a step of a proof fails 1 0" in rows
     assert rows[-1] == "all 5 1 2"
-    assert "Of them 2 fail." in words(pages["score"])
+    assert "Of them 2 fail, 1 of all are open." in words(pages["score"])
 
 
 @pytest.mark.slow

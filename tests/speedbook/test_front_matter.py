@@ -84,6 +84,26 @@ def test_the_box_stands_for_the_paragraph():
     assert "You will see*" not in text
 
 
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [
+        ("Proposition 2, Appendix A.4; used for Theorem 1.", ["Proposition 2"]),
+        ("Algorithm 1 and Equation (5), Section 4.1.", ["Algorithm 1", "Equation (5)"]),
+        ("Figure 1a (Figure 1, top left); Section 5.", ["Figure 1a"]),
+        ("the choice of Γ in Algorithm 1.", []),
+    ],
+)
+def test_what_the_paper_calls_it_stands_small_below_the_title_and_can_be_searched(place, names):
+    first = f"# Title\n\n*In the paper:* {place}\n\n{FRONT}"
+    blocks = as_page(page(first=first), "notebooks/a/b.ipynb", []).cells[0].source.split("\n\n")
+    entries = [f"```{{index}} ! {name}\n```" for name in names]
+    assert blocks[: len(names) + 2] == [
+        "# Title",
+        *entries,
+        f"{{.sb-place}}\n*In the paper:* {place}",
+    ]
+
+
 def test_a_page_without_claims_has_no_verdicts():
     assert "Verdicts" not in as_page(page(), "notebooks/a/b.ipynb", []).cells[0].source
 
@@ -126,6 +146,20 @@ def test_reading_takes_words_and_displays_in_view():
     assert reading_minutes(page(new_markdown_cell(words), figure, first="# Title")) == 2
     printed = new_code_cell("f", outputs=[new_output("stream", text="1\n")])
     assert reading_minutes(page(new_markdown_cell(words), printed, first="# Title")) == 1
+
+
+def test_folded_solutions_are_not_read():
+    start = "```{solution-start} ex-a\n:class: dropdown\n```\n\n"
+    end = "```{solution-end}\n```\n\n"
+    long = "word " * 150
+    cells = [new_markdown_cell(f"{long}\n\n{start}{long}"), new_code_cell(long)]
+    within = page(*cells, new_markdown_cell(long + "\n\n" + end), first="# Title")
+    assert reading_minutes(within) == 1
+    after = page(*cells, new_markdown_cell(end + long), first="# Title")
+    assert reading_minutes(after) == 2
+    twice = page(*cells, new_markdown_cell(end + start + long + "\n\n" + end), first="# Title")
+    assert reading_minutes(twice) == 1
+    assert reading_minutes(page(*cells, first="# Title")) == 1
 
 
 # The command

@@ -53,6 +53,7 @@ def test_a_number_is_shown_as_written(text, number):
         "{quoted}`0.35` and {quoted}`$x = 0.35$`",
         "{ledger}`prop-1.estimate:.2f` and {ledger}`x.details.0.5`",
         "`0.35` and ``x = 0.35``",
+        "Theorem 1, Section 4.2; Section 10.35",
         "```python\nx = 0.35\n```",
         "```\nx = 0.35\n```",
         "    x = 0.35",

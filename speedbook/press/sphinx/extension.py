@@ -11,6 +11,7 @@ Directives
 - ``{scoreboard}``: how many claims have which verdict, see `speedbook.press.sphinx.scoreboard`.
 - ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see
   `speedbook.press.sphinx.claim_map`.
+- ``{explorer}``: arrows, noise and policy that can be moved, see `speedbook.press.sphinx.explorer`.
 
 Roles
 
@@ -18,6 +19,7 @@ Roles
 - ``{ledger}``: a number or text, ``prop-1.estimate`` or ``prop-1.details.worst:.2f``.
 - ``{score}``: how many claims, ``paper fails slip``; see `speedbook.claims.scoreboard`.
 - ``{quoted}``: a number that is not ours, or that the set-up fixes; see `speedbook.notebook.prose`.
+- ``{explore}``: a link that sets the explorer of its page.
 
 And every notebook that says what it shows gets the box of `speedbook.press.front_matter`.
 
@@ -35,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
+from sphinx.util.index_entries import split_index_msg
 
 from speedbook.claims.ledger import lookup
 from speedbook.claims.registry import REGISTRY, load_registry
@@ -51,6 +54,8 @@ from speedbook.press.sphinx.claim_map import (
     visit_map,
 )
 from speedbook.press.sphinx.errata import Errata
+from speedbook.press.sphinx.explorer import setup_explorer
+from speedbook.press.sphinx.page_html import setup_page
 from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
 from speedbook.press.sphinx.tables import (
@@ -64,6 +69,7 @@ from speedbook.press.sphinx.tables import (
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 logger = logging.getLogger(__name__)
 
@@ -121,6 +127,20 @@ def show_as_page(app: Sphinx, docname: str, source: list[str]) -> None:
         logger.warning("%s", error, location=docname)
 
 
+def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> None:
+    """Give the search the index entries of all pages.
+
+    Sphinx puts in those of the pages that it writes in this build and forgets all others, so that
+    after a change of one page no term of the glossary would be found.
+    """
+    kept = env._search_index_index_entries
+    for docname, entries in env.get_domain("index").data["entries"].items():
+        found = set()
+        for kind, value, target, main, _ in entries:
+            found |= {(word, target or "", main) for word in split_index_msg(kind, value)}
+        kept[docname] = sorted(found)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register directives and roles, and what notebooks need."""
     app.add_directive("ledger-table", LedgerTable)
@@ -136,7 +156,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("claim-badge", BadgeRole())
     app.add_role("score", ScoreRole())
     app.add_role("quoted", QuotedRole())
+    setup_explorer(app)
     app.connect("source-read", show_as_page)
+    setup_page(app)
+    app.connect("env-updated", keep_index_entries)
     app.connect("html-page-context", add_script)
     return {
         "parallel_read_safe": True,

@@ -1,0 +1,234 @@
+/* global SpeedExplorer, SpeedPresets, SpeedMathematics */
+// The interactive picture of the book: made in the place of every figure of class sb-explorer.
+(function (global) {
+  "use strict";
+
+  const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
+  const { LEAST_ARROWS, MOST_ARROWS, LIMITS, round, initial, presetId } = EXPLORER.state;
+  const { words } = EXPLORER;
+  const { TABS, Controls, element } = EXPLORER.controls;
+  const QUIET = 600; // milliseconds without a change before the numbers are spoken
+  const ADDRESS = 150; // and before the address follows
+  let made = 0;
+
+  function Explorer(root) {
+    this.root = root;
+    this.number = made += 1;
+    this.figure = root.closest("figure") || root;
+    this.full = root.dataset.height !== "half";
+    this.first = { id: presetId(root.dataset.preset), tab: root.dataset.tab || "design" };
+    this.id = this.first.id;
+    this.state = initial(this.id, this.first.tab);
+    this.last = null;
+    this.held = false;
+    this.build();
+    this.fromAddress(false);
+    new ResizeObserver(() => this.resize()).observe(this.box);
+    this.resize();
+  }
+
+  Object.assign(Explorer.prototype, Controls, EXPLORER.address);
+
+  // What the handles may ask and tell.
+  Explorer.prototype.hooks = function () {
+    return {
+      state: () => this.state,
+      touched: (a) => {
+        this.last = a === null ? this.last : a;
+      },
+      changed: (settled) => this.changed(settled),
+      remove: (a) => this.remove(a),
+      explore: (a, ticked) => {
+        const others = this.state.explored.filter((each) => each !== a);
+        if (ticked) others.push(a);
+        if (others.length) this.state.explored = others.sort((p, q) => p - q);
+        this.changed(true);
+      },
+    };
+  };
+
+  // Changing ----------------------------------------------------------------------------------------
+
+  Explorer.prototype.show = function (tab) {
+    this.state.tab = tab;
+    this.changed(true);
+  };
+
+  Explorer.prototype.restart = function (state, noted = true) {
+    this.state = state;
+    this.last = null;
+    this.plane.extent = null;
+    this.plane.axes = null;
+    this.changed(true, noted);
+  };
+
+  Explorer.prototype.add = function () {
+    const { arrows, policy, noise } = this.state;
+    if (arrows.length >= MOST_ARROWS) return;
+    // In the middle of the widest gap between the lines of the arrows, as long as they are on average.
+    const angles = arrows.map(([x, y]) => (Math.atan2(y, x) + 2 * Math.PI) % Math.PI).sort((a, b) => a - b);
+    const gaps = angles.map((angle, i) => (angles[i + 1] ?? angles[0] + Math.PI) - angle);
+    const widest = gaps.indexOf(Math.max(...gaps));
+    const angle = angles[widest] + gaps[widest] / 2;
+    const size = arrows.reduce((sum, arrow) => sum + Math.hypot(...arrow), 0) / arrows.length;
+    arrows.push([round(size * Math.cos(angle)), round(size * Math.sin(angle))]);
+    policy.push(0);
+    if (noise.sigma) noise.sigma.push(1);
+    this.last = arrows.length - 1;
+    this.changed(true);
+  };
+
+  Explorer.prototype.remove = function (a) {
+    const { state } = this;
+    if (state.arrows.length <= LEAST_ARROWS) return;
+    state.arrows.splice(a, 1);
+    if (state.noise.sigma) state.noise.sigma.splice(a, 1);
+    const policy = state.policy.filter((_, b) => b !== a);
+    const rest = policy.reduce((sum, share) => sum + share, 0);
+    state.policy = EXPLORER.state.withShare(policy, 0, rest > 0 ? policy[0] / rest : 1 / policy.length);
+    state.explored = state.explored.filter((b) => b !== a).map((b) => (b > a ? b - 1 : b));
+    if (!state.explored.length) state.explored = [0];
+    this.last = null;
+    this.changed(true);
+  };
+
+  Explorer.prototype.switchNoise = function (each) {
+    const { arrows, noise } = this.state;
+    const variances = SpeedMathematics.variances(arrows, noise);
+    if (each) {
+      this.state.noise = { sigma: variances.map((value) => round(Math.sqrt(value))) };
+    } else {
+      const all = arrows.map((_, a) => a);
+      const [a, b, d] = SpeedMathematics.fit(arrows, all, variances, true).Sigma;
+      const { angle, short, long } = EXPLORER.state.axes([a, b, d]);
+      this.state.noise = { Sigma: EXPLORER.state.fromAxes(angle, short, Math.min(long, LIMITS.axis[1])) };
+    }
+    this.changed(true);
+  };
+
+  // Every change comes here. `settled`: nothing is held any more.
+  Explorer.prototype.changed = function (settled, noted = true) {
+    this.held = !settled;
+    this.render();
+    clearTimeout(this.later);
+    if (noted) this.later = setTimeout(() => this.toAddress(), ADDRESS);
+    clearTimeout(this.spoken);
+    this.spoken = setTimeout(() => this.speak(), QUIET);
+  };
+
+  Explorer.prototype.speak = function () {
+    const { state, model } = this;
+    this.live.textContent = state.tab === "design" ? words.price(model) : words.loss(model);
+  };
+
+  // Drawing -----------------------------------------------------------------------------------------
+
+  Explorer.prototype.resize = function () {
+    const width = Math.floor(this.stage.clientWidth);
+    if (!width) return;
+    const most = this.full ? 440 : 290;
+    this.plane.resize(width, Math.max(230, Math.min(most, Math.round(width * (this.full ? 0.88 : 0.78)))));
+    if (this.curve) this.curve.resize(Math.floor(this.panel.clientWidth), 220);
+    this.render();
+  };
+
+  Explorer.prototype.render = function () {
+    const { state } = this;
+    const design = state.tab === "design";
+    if (this.box.dataset.tab !== state.tab) this.showTab();
+    const kind = `${state.tab} ${Object.keys(state.noise)}`;
+    if (this.kind !== kind) {
+      this.kind = kind;
+      this.explain();
+    }
+    const model = (this.model = EXPLORER.derive(state));
+    if (this.plane.size[0]) this.plane.render(model, this.held);
+    this.rows.render(model);
+    if (this.curve && !design) {
+      if (this.curve.size[0]) this.curve.render(model);
+      const shown = EXPLORER.curveValues(model);
+      this.length.textContent = words.length(model, shown);
+    }
+    this.numbers(model, design);
+    this.says.textContent = design ? words.design(model) : words.explore(model);
+    this.settings(design);
+  };
+
+  Explorer.prototype.numbers = function (model, design) {
+    const { best, policyLoss, ratio, seen } = model;
+    const factor = design ? ratio : 1 + seen.excess;
+    const strong = element("strong", "sbx-factor", `${words.times(factor)} ×`);
+    const text = design ? " as many rounds with the policy" : " as many rounds with the belief";
+    const line = element("span", "sbx-losses");
+    line.append(
+      "error × rounds: ",
+      element("b", "sbx-best-word", words.decimals(best.value)),
+      " at best, ",
+      element("b", design ? "sbx-policy-word" : "sbx-believed-word", words.decimals(design ? policyLoss : seen.trueLoss)),
+      design ? " with the policy" : " with the belief",
+    );
+    this.result.replaceChildren(strong, text, line);
+  };
+
+  Explorer.prototype.settings = function (design) {
+    const { state } = this;
+    if (this.menu.value !== this.id) this.menu.value = this.id;
+    this.psd.checked = state.psd;
+    if (!this.full) return;
+    const noted = `${this.id} ${state.tab}`;
+    if (this.noted !== noted) {
+      this.noted = noted;
+      const { note, try: wish, tryTab = "design" } = SpeedPresets[this.id];
+      this.note.textContent = note;
+      if (wish && tryTab === state.tab) this.note.append(element("span", "sbx-try", ` ${wish}`));
+    }
+    if (design) {
+      const last = this.last ?? state.arrows.length - 1;
+      this.fewer.textContent = `Remove action ${last + 1}`;
+      this.fewer.disabled = state.arrows.length <= LEAST_ARROWS;
+      this.more.disabled = state.arrows.length >= MOST_ARROWS;
+      this.each.checked = Boolean(state.noise.sigma);
+    } else {
+      this.roundsText.textContent = `rounds n = ${state.n.toLocaleString("en-GB")}`;
+      const place = Math.log10(state.n).toFixed(1);
+      if (this.rounds.value !== place) this.rounds.value = place;
+      this.rounds.setAttribute("aria-valuetext", state.n.toLocaleString("en-GB"));
+    }
+  };
+
+  Explorer.prototype.showTab = function () {
+    this.box.dataset.tab = this.state.tab;
+    if (this.full) {
+      this.tabButtons.forEach((tab, i) => {
+        const chosen = TABS[i][0] === this.state.tab;
+        tab.setAttribute("aria-selected", chosen);
+        tab.tabIndex = chosen ? 0 : -1;
+        if (chosen) this.panel.setAttribute("aria-labelledby", tab.id);
+      });
+    }
+    if (this.link) this.link.href = this.fullPage();
+  };
+
+  // What the lines and signs mean, for the tab and for the kind of noise.
+  Explorer.prototype.explain = function () {
+    this.key.querySelector("ul").replaceChildren(
+      ...words.key(this.state).map(([swatch, text]) => {
+        const item = element("li");
+        item.append(element("span", `sbx-swatch ${swatch || ""}`), element("span", "", text));
+        return item;
+      }),
+    );
+  };
+
+  // Start -------------------------------------------------------------------------------------------
+
+  function start() {
+    EXPLORER.all = [...document.querySelectorAll(".sb-explorer")].map((root) => new Explorer(root));
+    global.addEventListener("hashchange", () => {
+      for (const each of EXPLORER.all) each.fromAddress(true);
+    });
+  }
+
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})(typeof globalThis === "undefined" ? this : globalThis);

@@ -1,0 +1,153 @@
+/*
+ * What the explorer can be set to. After the equals sign stands JSON, which the book's directive reads, too: see
+ * speedbook/press/sphinx/explorer.py. tests/paper/test_explorer_presets.py compares every number with the library.
+ */
+var SpeedPresets = {
+  "unit-ball": {
+    "id": "unit-ball",
+    "title": "Unit ball",
+    "note": "The environment of Figure 1a: five actions of length one, and the one that the policy hardly plays is the noisiest.",
+    "try": "Drag the long, quiet side of the ellipse around and watch where the ray leaves Elfving's set.",
+    "state": {
+      "arrows": [
+        [1, 0],
+        [0, 1],
+        [0.9659258262890683, 0.25881904510252074],
+        [0.8660254037844387, 0.49999999999999994],
+        [0.7071067811865476, 0.7071067811865475]
+      ],
+      "noise": { "Sigma": [0.05, 0, 0.35] },
+      "policy": [0.8, 0.1, 0.03333333333333332, 0.03333333333333332, 0.03333333333333332],
+      "explored": [0, 4],
+      "n": 1000,
+      "Gamma": 31,
+      "psd": false,
+      "tab": "design"
+    }
+  },
+  "motivating": {
+    "id": "motivating",
+    "title": "Motivating example",
+    "note": "The paper's motivating example in the plane; its 98 identical actions along the diagonal are drawn as one, with their shares added.",
+    "try": "Turn the policy's bars: as long as c lies between the first axis and the diagonal, the second axis gets no round.",
+    "state": {
+      "arrows": [
+        [1, 0],
+        [0, 1],
+        [0.7071067811865476, 0.7071067811865476]
+      ],
+      "noise": { "Sigma": [0.05, 0, 0.35] },
+      "policy": [0.9, 0.0010101010101010099, 0.09898989898989898],
+      "explored": [0, 2],
+      "n": 1000,
+      "Gamma": 31,
+      "psd": false,
+      "tab": "design"
+    }
+  },
+  "theorem-1": {
+    "id": "theorem-1",
+    "title": "Counterexample to Theorem 1",
+    "note": "Exploration of the two axes takes the variance 4 of the diagonal arrow for 25, however long it lasts.",
+    "try": "Explore the third arrow as well: three looks determine all three unknowns, and the excess vanishes.",
+    "tryTab": "explore",
+    "state": {
+      "arrows": [
+        [1, 0],
+        [0, 1],
+        [1, 1]
+      ],
+      "noise": { "Sigma": [9, -10.5, 16] },
+      "policy": [0.5, 0.25, 0.25],
+      "explored": [0, 1],
+      "n": 1000,
+      "Gamma": 31,
+      "psd": false,
+      "tab": "design"
+    }
+  },
+  "lower-bound": {
+    "id": "lower-bound",
+    "title": "Lower bound",
+    "note": "The plane version of the environment in the proof of Theorem 2, under its first hypothesis: the standard deviation of each action equals its mean reward.",
+    "try": "Explore different pairs: since the noise has only one direction, a positive semidefinite fit needs no third look.",
+    "tryTab": "explore",
+    "state": {
+      "arrows": [
+        [1, 0],
+        [0, 1],
+        [0.025, 0.25],
+        [0.02, 0.5]
+      ],
+      "noise": { "Sigma": [1, 0.05, 0.0025000000000000005] },
+      "policy": [0.25, 0.25, 0.25, 0.25],
+      "explored": [1, 2],
+      "n": 1000,
+      "Gamma": 31,
+      "psd": false,
+      "tab": "design"
+    }
+  },
+  "two-looks": {
+    "id": "two-looks",
+    "title": "Three unknowns, two looks",
+    "note": "The two arrows explored leave one number of the ellipse open, and the fit of least norm gives an arrow a negative variance.",
+    "try": "Ask for a positive semidefinite fit, or explore one arrow more, and compare the true losses.",
+    "tryTab": "explore",
+    "state": {
+      "arrows": [
+        [1, 0],
+        [0, 1],
+        [0.8, 0.8],
+        [-0.6, 0.8]
+      ],
+      "noise": { "Sigma": [1, -0.8, 1] },
+      "policy": [0.4, 0.2, 0.3, 0.1],
+      "explored": [0, 2],
+      "n": 1000,
+      "Gamma": 31,
+      "psd": false,
+      "tab": "design"
+    }
+  },
+  "loud-arrow": {
+    "id": "loud-arrow",
+    "title": "One noisy arrow",
+    "note": "The policy mostly plays the noisiest arrow; the best design never does, since two quiet ones lead to the same place.",
+    "try": "Make the noisy arrow quieter until it pays to try it, and explore only the other two: no ellipse describes this noise.",
+    "state": {
+      "arrows": [
+        [1, 0],
+        [0, 1],
+        [0.7, 0.7]
+      ],
+      "noise": { "sigma": [1, 1, 4] },
+      "policy": [0.1, 0.1, 0.8],
+      "explored": [0, 1],
+      "n": 1000,
+      "Gamma": 31,
+      "psd": false,
+      "tab": "design"
+    }
+  },
+  "one-hot": {
+    "id": "one-hot",
+    "title": "One arm per axis",
+    "note": "Two arms that say nothing of each other, so that each gets its policy share times its noise; the third arrow, half an arm, is never worth a round.",
+    "try": "Make the second arm noisier: its share grows in proportion.",
+    "state": {
+      "arrows": [
+        [1, 0],
+        [0, 1],
+        [0, 0.5]
+      ],
+      "noise": { "sigma": [1, 2, 2] },
+      "policy": [0.5, 0.5, 0],
+      "explored": [0, 1],
+      "n": 1000,
+      "Gamma": 31,
+      "psd": false,
+      "tab": "design"
+    }
+  }
+};

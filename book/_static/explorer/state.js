@@ -1,0 +1,184 @@
+/* global SpeedPresets */
+// What the explorer is set to, as a plain object; its way into the address and back.
+//
+//   #explorer?preset=unit-ball&tab=explore&arrow=0:1.2,0.4&explored=0,1&n=1000&Gamma=30&psd=0
+//
+// Before the question mark stands the name of the figure ("explorer" for the only one of a page). What the address
+// does not name is as in the preset. Actions are counted from 0, as in speedlib; numbers have up to three decimals.
+(function (global) {
+  "use strict";
+
+  const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
+  const LEAST_ARROWS = 3;
+  const MOST_ARROWS = 8;
+  const LIMITS = {
+    coordinate: [-5, 5],
+    // Half axes of the ellipse are 1 / σ.
+    axis: [0.2, 5],
+    loudness: [0.05, 20],
+    n: [10, 1e7],
+  };
+
+  const clamp = (value, [low, high]) => Math.min(high, Math.max(low, value));
+  const round = (value) => Math.round(value * 1000) / 1000;
+  const clone = (state) => JSON.parse(JSON.stringify(state));
+  const alike = (a, b) =>
+    a.length === b.length && a.every((value, i) => Math.abs(value - b[i]) < 5e-4);
+
+  function preset(id) {
+    const all = SpeedPresets;
+    return all[id] || all[Object.keys(all)[0]];
+  }
+
+  function presetId(id) {
+    return SpeedPresets[id] ? id : Object.keys(SpeedPresets)[0];
+  }
+
+  function initial(id, tab) {
+    const state = clone(preset(id).state);
+    state.tab = tab || state.tab || "design";
+    return clean(state);
+  }
+
+  // Whatever a link says, what comes out can be drawn.
+  function clean(state) {
+    const count = state.arrows.length;
+    state.arrows = state.arrows.map((arrow) => {
+      const [x, y] = arrow.map((value) => clamp(value, LIMITS.coordinate));
+      return Math.hypot(x, y) < 0.02 ? [0.02, 0] : [x, y];
+    });
+    const policy = Array.from({ length: count }, (_, a) => Math.max(0, state.policy[a] || 0));
+    const total = policy.reduce((sum, share) => sum + share, 0);
+    if (total <= 0) state.policy = policy.map(() => 1 / count);
+    // A sum of 1 but for rounding stays as it is.
+    else state.policy = Math.abs(total - 1) > 1e-9 ? policy.map((share) => share / total) : policy;
+    if (state.noise.sigma) {
+      const sigma = Array.from({ length: count }, (_, a) => state.noise.sigma[a] || 1);
+      state.noise = { sigma: sigma.map((value) => clamp(value, LIMITS.loudness)) };
+    }
+    const explored = new Set(state.explored.filter((a) => Number.isInteger(a) && a >= 0 && a < count));
+    state.explored = [...explored].sort((a, b) => a - b);
+    if (!state.explored.length) state.explored = [0];
+    state.n = clamp(Math.round(state.n), LIMITS.n);
+    state.Gamma = clamp(Math.round(state.Gamma), [1, state.n - 1]);
+    state.psd = Boolean(state.psd);
+    return state;
+  }
+
+  const text = (value) => String(round(value));
+  const list = (values) => values.map(text).join(",");
+
+  function encode(state, id) {
+    const base = initial(id, state.tab);
+    const said = [`preset=${id}`, `tab=${state.tab}`];
+    if (state.arrows.length === base.arrows.length) {
+      const moved = state.arrows.flatMap((arrow, a) =>
+        alike(arrow, base.arrows[a]) ? [] : [`${a}:${list(arrow)}`],
+      );
+      if (moved.length) said.push(`arrow=${moved.join(";")}`);
+    } else {
+      said.push(`arrows=${state.arrows.map(list).join(";")}`);
+    }
+    const kind = state.noise.Sigma ? "Sigma" : "sigma";
+    if (!base.noise[kind] || !alike(state.noise[kind], base.noise[kind])) {
+      said.push(`${kind === "Sigma" ? "ellipse" : "loudness"}=${list(state.noise[kind])}`);
+    }
+    if (!alike(state.policy, base.policy)) said.push(`policy=${list(state.policy)}`);
+    if (!alike(state.explored, base.explored)) said.push(`explored=${list(state.explored)}`);
+    if (state.n !== base.n) said.push(`n=${state.n}`);
+    if (state.Gamma !== base.Gamma) said.push(`Gamma=${state.Gamma}`);
+    if (state.psd !== base.psd) said.push(`psd=${state.psd ? 1 : 0}`);
+    return said.join("&");
+  }
+
+  function numbers(said) {
+    const found = said.split(",").map(Number);
+    return said && found.every(Number.isFinite) ? found : null;
+  }
+
+  const pair = (said) => {
+    const found = numbers(said);
+    return found && found.length === 2 ? found : null;
+  };
+
+  // {id, state}: the preset and what becomes of it. What cannot be understood is passed over.
+  function decode(query, defaultId, defaultTab) {
+    const said = {};
+    for (const part of query.split("&")) {
+      const [key, ...value] = part.split("=");
+      let decoded = value.join("=");
+      try {
+        decoded = decodeURIComponent(decoded);
+      } catch {
+        continue;
+      }
+      said[key] = said[key] && key === "arrow" ? `${said[key]};${decoded}` : decoded;
+    }
+    const id = presetId(said.preset || defaultId);
+    const state = initial(id, ["design", "explore"].includes(said.tab) ? said.tab : defaultTab);
+    if (said.arrows) {
+      const arrows = said.arrows.split(";").map(pair);
+      const few = arrows.length >= LEAST_ARROWS && arrows.length <= MOST_ARROWS;
+      if (few && arrows.every(Boolean)) state.arrows = arrows;
+    }
+    for (const each of (said.arrow || "").split(";")) {
+      const [index, place] = each.split(":");
+      const arrow = place && pair(place);
+      if (arrow && Number(index) in state.arrows) state.arrows[Number(index)] = arrow;
+    }
+    const ellipse = said.ellipse && numbers(said.ellipse);
+    if (ellipse && ellipse.length === 3 && ellipse[0] > 0) {
+      if (ellipse[0] * ellipse[2] > ellipse[1] ** 2) state.noise = { Sigma: ellipse };
+    }
+    const loudness = said.loudness && numbers(said.loudness);
+    if (loudness && loudness.every((value) => value > 0)) state.noise = { sigma: loudness };
+    for (const key of ["policy", "explored"]) {
+      const found = said[key] && numbers(said[key]);
+      if (found) state[key] = found;
+    }
+    for (const key of ["n", "Gamma"]) {
+      if (said[key] && Number(said[key]) >= 1) state[key] = Number(said[key]);
+    }
+    if (said.psd) state.psd = said.psd !== "0" && said.psd !== "false";
+    return { id, state: clean(state) };
+  }
+
+  // One share is set; the others keep their proportions and the sum stays 1, to three decimals.
+  function withShare(policy, action, wanted) {
+    const share = round(clamp(wanted, [0, 1]));
+    const rest = policy.reduce((sum, value, a) => (a === action ? sum : sum + value), 0);
+    const others = policy.length - 1;
+    const next = policy.map((value, a) => {
+      if (a === action) return share;
+      return round((1 - share) * (rest > 1e-9 ? value / rest : 1 / others));
+    });
+    const missing = round(1 - next.reduce((sum, value) => sum + value, 0));
+    let largest = -1;
+    next.forEach((value, a) => {
+      if (a !== action && (largest < 0 || value > next[largest])) largest = a;
+    });
+    next[largest] = round(next[largest] + missing);
+    return next;
+  }
+
+  // Half axes and directions of {z : z'Σz = 1}; the first has the angle that is given back.
+  function axes([a, b, c]) {
+    const middle = (a + c) / 2;
+    const half = Math.hypot((a - c) / 2, b);
+    const angle = 0.5 * Math.atan2(2 * b, a - c); // of the larger eigenvalue, the shorter axis
+    const least = Math.max(middle - half, 1e-9);
+    return { angle, short: 1 / Math.sqrt(middle + half), long: 1 / Math.sqrt(least) };
+  }
+
+  function fromAxes(angle, along, across) {
+    const [l, m] = [along, across].map((axis) => 1 / clamp(axis, LIMITS.axis) ** 2);
+    const [x, y] = [Math.cos(angle), Math.sin(angle)];
+    return [l * x * x + m * y * y, (l - m) * x * y, l * y * y + m * x * x].map(round);
+  }
+
+  EXPLORER.state = {
+    LEAST_ARROWS, MOST_ARROWS, LIMITS,
+    clamp, round, clone, preset, presetId, initial, clean, encode, decode,
+    withShare, axes, fromAxes,
+  };
+})(typeof globalThis === "undefined" ? this : globalThis);

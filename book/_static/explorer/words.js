@@ -1,0 +1,142 @@
+// What is seen, in sentences.
+(function (global) {
+  "use strict";
+
+  const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
+  const COUNTS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight"];
+
+  const percent = (share) => `${Math.round(100 * share)} %`;
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+  function decimals(value, digits = 3) {
+    if (!Number.isFinite(value)) return "∞";
+    const size = Math.abs(value);
+    if (size >= 1e6) return value.toExponential(1).replace("e+", " × 10^");
+    if (size >= 100) return Math.round(value).toLocaleString("en-GB");
+    if (size >= 10) return value.toFixed(1);
+    return size >= 1 || size === 0 ? value.toFixed(2) : value.toPrecision(digits);
+  }
+
+  // "2.3": as many decimals as are of use.
+  function times(ratio) {
+    if (ratio >= 9.95) return Math.round(ratio).toLocaleString("en-GB");
+    return ratio.toFixed(ratio < 1.095 ? 2 : 1);
+  }
+
+  function listed(words) {
+    return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+  }
+
+  function price(model) {
+    if (!Number.isFinite(model.ratio)) return "Running the policy never finds its value.";
+    if (model.ratio < 1.005) return "Running the policy is as good as the best design.";
+    return `Running the policy needs ${times(model.ratio)} times the rounds for the same accuracy.`;
+  }
+
+  function design(model) {
+    const { best, state } = model;
+    if (best.value === 0) {
+      return "The policy’s average arrow is zero: there is nothing to find out. Move a bar or an arrow.";
+    }
+    if (!Number.isFinite(best.value)) {
+      return "All arrows lie on one line, and the policy’s average is off it: no design finds its value.";
+    }
+    const used = model.chosen.flatMap((chosen, a) => (chosen ? [a] : []));
+    const count = `${capital(COUNTS[used.length])} of ${COUNTS[state.arrows.length]} actions`;
+    const names = listed(used.map((a) => String(a + 1)));
+    const shares = listed(used.map((a) => percent(best.weights[a])));
+    const enough =
+      used.length === 1
+        ? `${count} is enough: number ${names}, all the time.`
+        : `${count} are enough: ${names}, tried ${shares} of the time.`;
+    return `${enough} ${best.unique ? "" : "Other designs are as good. "}${price(model)}`;
+  }
+
+  const LOOKS = [
+    "Nothing is seen of the noise.",
+    "One look at three unknowns: exploration cannot see Σ, however long it lasts.",
+    "Two looks at three unknowns: exploration cannot see Σ, however long it lasts. " +
+      "Every thin ellipse fits what it finds.",
+    "Three looks at three unknowns: exploration sees Σ, and one ellipse is left.",
+  ];
+
+  function loss(model) {
+    const { seen } = model;
+    if (!Number.isFinite(seen.excess)) return "The design it believes in never finds the policy’s value.";
+    if (seen.excess < 1e-6) {
+      return seen.rank < 3
+        ? "Here its belief happens to lead to the best design all the same."
+        : "The design it believes in is the best one.";
+    }
+    return `The design it believes in needs ${times(1 + seen.excess)} times the rounds of the best one.`;
+  }
+
+  function explore(model) {
+    const { seen, state } = model;
+    const said = [LOOKS[seen.rank]];
+    if (!state.noise.Sigma && !seen.described) {
+      said[0] = "Each arrow has a noise of its own, which no Σ describes; one is fitted all the same.";
+    }
+    if (seen.indefinite) said.push("What it believes is no ellipse: some variances come out negative and are raised to a floor.");
+    said.push(loss(model));
+    return said.join(" ");
+  }
+
+  function length(model, values) {
+    const { seen, state } = model;
+    if (!seen.settles) {
+      return seen.rank < 3 && seen.excess > 1e-6
+        ? "No Γ helps: this much stays, however long exploration lasts."
+        : "The formula does not hold here.";
+    }
+    const factor = values.now / values.least;
+    const best = Math.max(1, Math.round(values.best));
+    const far = factor < 1.005 ? "the least regret" : `${times(factor)} times the least regret`;
+    return `Γ = ${state.Gamma.toLocaleString("en-GB")} leaves ${far}; best is √(ψn) = ${best.toLocaleString("en-GB")}.`;
+  }
+
+  const DESIGN_KEY = {
+    arrow: "An arrow is an action: its direction and length are what it teaches. Drag its ring.",
+    noise: {
+      Sigma:
+        "The dashed ellipse is the noise Σ: every arrow, divided by its noise σ, ends on it. Drag a square: where the " +
+        "ellipse is narrow, the noise is large.",
+      sigma:
+        "Each action has a noise σ of its own. Divided by it, its arrow ends at the square or at its mirror image. Drag " +
+        "the square: the nearer to the middle, the larger the noise.",
+    },
+    set: "Elfving’s set spans the ends of all arrows divided by their noise, and their mirror images (an action may count with a minus).",
+    policy: "The red arrow c is the average of the arrows under the policy. The line along it leaves Elfving’s set at the exit: the corners of that edge are the actions to try.",
+    tangent: "The dotted tangent is the proof: no scaled arrow lies beyond it, so that no design does better.",
+    "": "Error × rounds is nL: n times the mean squared error after n rounds. Twice as much takes twice the rounds.",
+  };
+  const EXPLORE_KEY = {
+    true: {
+      Sigma: "The dashed ellipse is the true noise Σ: every arrow, divided by its noise σ, ends on it.",
+      sigma: "Each action has a noise σ of its own: the small circles are the arrows divided by it.",
+    },
+    possible:
+      "Exploration finds where the ticked arrows, divided by their noise, end: the filled points. Each thin ellipse passes " +
+      "through them, too, and remains possible.",
+    believed:
+      "The green curve is the belief: of all that fit, the one of least norm, or one that is positive semidefinite (Σ ⪰ 0). " +
+      "Without Σ ⪰ 0 it need not be an ellipse.",
+    "":
+      "Green bars are the design for that belief, blue ones the best design. Floor: estimated variances below 1 % of the " +
+      "average are raised to it.",
+    " ":
+      "The curve is S²(Γ/n² + ψ/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and ψ is what an " +
+      "estimate from them costs.",
+  };
+
+  // Pairs of a sign and what it means.
+  function key({ tab, noise }) {
+    const kind = noise.Sigma ? "Sigma" : "sigma";
+    return Object.entries(tab === "design" ? DESIGN_KEY : EXPLORE_KEY).map(([sign, text]) => [
+      sign.trim() ? `sbx-swatch-${sign}` : "",
+      text[kind] ?? text,
+    ]);
+  }
+
+  EXPLORER.words = { percent, decimals, times, price, design, explore, loss, length, key };
+})(typeof globalThis === "undefined" ? this : globalThis);

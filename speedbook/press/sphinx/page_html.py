@@ -1,0 +1,139 @@
+"""The HTML of a page: light to load, and with names for those who do not see it.
+
+The theme loads on every page a script with all the icons of Font Awesome, of which ``icons.css``
+draws the few that the book uses, and the index of the search, which only the search page reads.
+MathJax comes in parts. The book does without its menu, which makes every formula a stop of the Tab
+key; instead it loads the part that gives each formula to a screen reader.
+
+`mended` changes what axe-core, a checker of accessibility, finds in the output of theme and tools.
+A rule that a newer theme makes superfluous finds nothing and changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.config import Config
+
+#: The parts of MathJax that a page loads, and where they find the fonts and macros of a formula.
+MATHJAX = ("core", "input/tex", "output/chtml", "a11y/assistive-mml")
+EXTENSIONS = ("input/tex/extensions/", "output/chtml/fonts/")
+#: Below ``_static``: what no page loads.
+UNUSED = (
+    "scripts/fontawesome.js*",
+    "vendor/fontawesome/**/*",
+    "locales/**/*",
+    "*webpack-macros.html",
+    "**/*.map",
+)
+
+_ICONS = r"fontawesome\.js"
+_SEARCH = r"language_data\.js|searchtools\.js|searchindex\.js"
+_SCRIPT = r'<script[^>]*src="(?:[^"]*/)?(?:{})[^"]*"[^>]*></script>\n?'
+_TAG = re.compile(r"<[^>]+>")
+
+
+def without_unused_scripts(head: str, searches: bool = False) -> str:
+    """Return a part of a head without the script of icons and, unless it searches, the index.
+
+    Examples
+    --------
+    >>> without_unused_scripts('<script src="../searchindex.js"></script><meta name="a">')
+    '<meta name="a">'
+    """
+    return re.sub(_SCRIPT.format(_ICONS if searches else f"{_ICONS}|{_SEARCH}"), "", head)
+
+
+def _named_summary(found: re.Match[str]) -> str:
+    name = _TAG.sub("", found["name"]).replace('"', "&quot;").strip()
+    return f'{found["before"]}<summary aria-label="Pages below {name}">'
+
+
+#: What to look for, and what to put in its place.
+RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    # In the sidebar an arrow alone unfolds the pages below another: name it by that page.
+    (
+        re.compile(
+            r"(?P<before><a class=\"(?:current )?reference internal\" [^>]*>"
+            r"(?P<name>(?:(?!</a>).)*)</a><details[^>]*>)<summary>",
+            re.DOTALL,
+        ),
+        _named_summary,
+    ),
+    # A control that says what it is must not have another name.
+    (re.compile(r"(<button class=\"btn search-button-field [^>]*?) aria-label=\"[^\"]*\""), r"\1"),
+    (re.compile(r"<summary aria-label=\"Toggle hidden content\">"), "<summary>"),
+    # All that is to be read stands within a landmark.
+    (
+        re.compile(r"<div id=\"pst-primary-sidebar\""),
+        '<div id="pst-primary-sidebar" role="navigation" aria-label="Book"',
+    ),
+    # The corner of a table is a cell without text, not a head without a name.
+    (re.compile(r"<th(?P<rest>(?: [^>]*)?)>\s*(?:<p>\s*</p>)?\s*</th>"), r"<td\g<rest>></td>"),
+    # A list holds items; the role that docutils gives these is out of date.
+    (re.compile(r"role=\"doc-biblioentry\""), 'role="listitem"'),
+)
+
+
+def mended(page: str) -> str:
+    """Return the body of a page with the names and roles that theme and tools leave out.
+
+    Examples
+    --------
+    >>> mended("<tr><th></th><th>loss</th></tr>")
+    '<tr><td></td><th>loss</th></tr>'
+    >>> mended('<a class="reference internal" href="a">Art</a><details><summary>')
+    '<a class="reference internal" href="a">Art</a><details><summary aria-label="Pages below Art">'
+    """
+    for pattern, replacement in RULES:
+        page = pattern.sub(replacement, page)
+    return page
+
+
+def choose_mathjax(app: Sphinx, config: Config) -> None:
+    """Have MathJax load the parts that the book needs."""
+    config.mathjax_path = "mathjax/startup.js"
+    config.mathjax3_config = {**(config.mathjax3_config or {}), "loader": {"load": [*MATHJAX]}}
+
+
+def add_functions(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give ``book/_templates/layout.html`` the functions that it calls."""
+    searches = page == "search" or context.get("theme_search_as_you_type") in (True, "True", "true")
+    context["mended"] = mended
+    context["without_unused_scripts"] = partial(without_unused_scripts, searches=searches)
+
+
+def unused_files(static: Path) -> set[Path]:
+    """Return the files of the folder ``_static`` that no page loads."""
+    mathjax = static / "mathjax"
+    needed = {f"{part}.js" for part in ("startup", *MATHJAX)}
+    files = {path for pattern in UNUSED for path in static.glob(pattern)}
+    for path in mathjax.rglob("*"):
+        name = path.relative_to(mathjax).as_posix()
+        if name not in needed and not name.startswith(EXTENSIONS):
+            files.add(path)
+    return {path for path in files if path.is_file()}
+
+
+def remove_unused(app: Sphinx, error: Exception | None) -> None:
+    """Delete from the built book the files that no page loads."""
+    if error is None:
+        for path in unused_files(Path(app.outdir) / "_static"):
+            path.unlink()
+
+
+def setup_page(app: Sphinx) -> None:
+    """Connect what this module does to the events of Sphinx."""
+    app.connect("config-inited", choose_mathjax)
+    app.connect("html-page-context", add_functions)
+    # After the other extensions have copied their files.
+    app.connect("build-finished", remove_unused, priority=900)

@@ -1,0 +1,82 @@
+"""What the press takes from a page and mends on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from speedbook.press.sphinx.page_html import mended, unused_files, without_unused_scripts
+
+HEAD = """<link href="../_static/custom.css" rel="stylesheet" />
+<script defer src="../_static/scripts/fontawesome.js?digest=55"></script>
+<script src="../_static/book.js?v=1"></script>
+<script src="../_static/searchtools.js"></script>
+<script src="../_static/language_data.js"></script>
+<script src="searchindex.js"></script>
+"""
+LIGHT = """<link href="../_static/custom.css" rel="stylesheet" />
+<script src="../_static/book.js?v=1"></script>
+"""
+
+
+def test_a_page_loads_neither_icons_nor_the_index_of_the_search() -> None:
+    assert without_unused_scripts(HEAD) == LIGHT
+
+
+def test_the_page_of_the_search_keeps_its_index() -> None:
+    left = without_unused_scripts(HEAD, searches=True)
+    assert left.count("<script") == 4
+    assert "fontawesome" not in left
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        (
+            '<th class="head"></th><th class="head"><p>a</p></th>',
+            '<td class="head"></td><th class="head"><p>a</p></th>',
+        ),
+        ("<thead><tr><th>a</th></tr></thead>", None),
+        ('<th colspan="2"> </th>', '<td colspan="2"></td>'),
+        (
+            '<button class="btn search-button-field x" title="Search" aria-label="Search" id="b">',
+            '<button class="btn search-button-field x" title="Search" id="b">',
+        ),
+        # The button of a phone shows a glass alone.
+        ('<button class="btn search-button" aria-label="Search">', None),
+        (
+            '<a class="current reference internal" href="#">A <em>b</em></a><details><summary>',
+            '<a class="current reference internal" href="#">A <em>b</em></a><details>'
+            '<summary aria-label="Pages below A b">',
+        ),
+        # A dropdown of the text says itself what it holds.
+        ("<details><summary>Proof</summary>", None),
+        ('<pre>&lt;th&gt;&lt;/th&gt; role="list"</pre>', None),
+    ],
+)
+def test_what_has_no_name_gets_one_and_all_else_stays(page: str, expected: str | None) -> None:
+    assert mended(page) == (page if expected is None else expected)
+    assert mended(mended(page)) == mended(page)
+
+
+def test_only_what_a_page_may_load_stays_on_the_disk(tmp_path: Path) -> None:
+    kept = [
+        "book.js",
+        "scripts/bootstrap.js",
+        "mathjax/startup.js",
+        "mathjax/input/tex.js",
+        "mathjax/input/tex/extensions/boldsymbol.js",
+        "mathjax/output/chtml/fonts/woff-v2/MathJax_Zero.woff",
+    ]
+    gone = [
+        "scripts/bootstrap.js.map",
+        "scripts/fontawesome.js",
+        "vendor/fontawesome/webfonts/fa-solid-900.woff2",
+        "mathjax/tex-chtml.js",
+        "mathjax/sre/mathmaps/de.json",
+    ]
+    for name in [*kept, *gone]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert unused_files(tmp_path) == {tmp_path / name for name in gone}

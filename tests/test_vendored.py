@@ -1,0 +1,32 @@
+"""Files of other projects that the book carries: they are what their packages hold."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+VENDOR = Path(__file__).resolve().parents[1] / "book" / "_static" / "vendor"
+FOLDERS = sorted(path for path in VENDOR.iterdir() if path.is_dir())
+
+
+def test_something_is_vendored() -> None:
+    assert FOLDERS
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_vendored_files_have_their_sums_their_version_and_their_licence(folder: Path) -> None:
+    note = (folder / "VENDORED.txt").read_text(encoding="utf-8")
+    sums = {name: digest for digest, name in re.findall(r"^([0-9a-f]{64})  (\S+)$", note, re.M)}
+    kept = {path.name for path in folder.iterdir()} - {"VENDORED.txt"}
+    assert sums.keys() == kept
+    assert any(name.startswith("LICENSE") for name in kept)
+    for name, digest in sums.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
+    version = re.search(r"^version: (\S+)$", note, re.M)
+    assert version is not None
+    scripts = [path for path in folder.iterdir() if path.suffix == ".js"]
+    for script in scripts:
+        assert version[1] in script.read_text(encoding="utf-8")[:200], script
