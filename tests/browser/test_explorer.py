@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -90,6 +91,50 @@ def test_a_bar_of_the_policy_takes_from_the_others(opened: Any) -> None:
     # The others keep their proportions, to the three decimals of a state.
     kept = (1 - after[0]) * np.array(before[1:]) / sum(before[1:])
     np.testing.assert_allclose(after[1:], kept, atol=2.1e-3)
+
+
+def test_shares_are_thousandths_of_a_whole_wherever_a_bar_is(opened: Any) -> None:
+    page = opened()
+    policies = [
+        [0, 0.25, 0.25, 0.25, 0.25],
+        [0.8, 0.1, 1 / 30, 1 / 30, 1 / 30],
+        [1, 0, 0],
+        [0.5] * 2,
+    ]
+    ask = """([policy, a]) => [...Array(2001).keys()].map((i) =>
+      SpeedExplorer.state.withShare(policy, a, i / 2000))"""
+    for policy in policies:
+        for a, share in enumerate(policy):
+            found = np.array(page.evaluate(ask, [policy, a]))
+            wanted = np.arange(2001) / 2000
+            assert np.abs(found[:, a] - wanted).max() <= 5e-4 + 1e-12
+            assert found.min() >= 0
+            np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+            np.testing.assert_allclose(1000 * found, np.round(1000 * found), atol=1e-9)
+            rest = 1 - share
+            parts = np.array(policy) / rest if rest else np.full(len(policy), 1 / (len(policy) - 1))
+            kept = np.outer(1 - found[:, a], parts)
+            kept[:, a] = found[:, a]
+            assert np.abs(found - kept).max() < 1e-3
+
+
+def test_a_bar_that_comes_back_brings_the_policy_back(opened: Any) -> None:
+    page = opened("preset=unit-ball")
+    before = page.evaluate(STATE)["policy"]
+    knob = "[aria-label='The policy’s share of action 1']"
+    page.locator(knob).scroll_into_view_if_needed()
+    x, y = middle(page, knob)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in [*range(0, 201, 5), *range(200, -1, -5)]:
+        page.mouse.move(x + step / 2, y)
+    page.mouse.up()
+    np.testing.assert_allclose(page.evaluate(STATE)["policy"], before, atol=1.1e-3)
+    page.keyboard.press("End")
+    assert page.evaluate(STATE)["policy"] == [1, 0, 0, 0, 0]
+    for _ in range(4):
+        page.keyboard.press("Shift+ArrowLeft")
+    np.testing.assert_allclose(page.evaluate(STATE)["policy"], before, atol=1.1e-3)
 
 
 def test_a_square_turns_and_stretches_the_noise(opened: Any) -> None:
@@ -190,10 +235,12 @@ def test_actions_come_and_go_between_three_and_eight(opened: Any) -> None:
     while add.is_enabled():
         add.click()
     assert len(page.evaluate(STATE)["arrows"]) == 8
-    page.locator(TIP.format(1)).focus()
-    for _ in range(7):
-        page.locator(".sbx-plane .sbx-handle").last.focus()
+    page.locator(TIP.format(7)).focus()
+    # One key after the other: a ring next to the one that went has the focus.
+    for left in (7, 6, 5, 4, 3, 3, 3):
         page.keyboard.press("Delete")
+        focused = page.evaluate("() => document.activeElement.getAttribute('aria-label')")
+        assert focused == f"Arrow of action {min(7, left)}"
     state = page.evaluate(STATE)
     assert len(state["arrows"]) == len(state["policy"]) == 3
     assert sum(state["policy"]) == pytest.approx(1)
@@ -245,7 +292,7 @@ def test_an_address_loses_nothing_to_three_decimals(opened: Any) -> None:
             "policy": shares.tolist(),
             "explored": sorted(map(int, explored)),
             "n": int(rng.integers(100, 10**6)),
-            "Gamma": int(rng.integers(2, 90)),
+            "Gamma": int(rng.integers(8, 90)),
             "psd": bool(rng.random() < 0.5),
             "tab": str(rng.choice(["design", "explore"])),
         }
@@ -267,12 +314,84 @@ def test_an_address_loses_nothing_to_three_decimals(opened: Any) -> None:
         "preset=none&tab=none&arrow=9:1,1;x:2&explored=7,-1&n=0&Gamma=zero&psd=",
         "arrows=1,0;0,1&policy=0,0,0&ellipse=1,5,1&loudness=-1",
         "arrow=%E0%A4%A&&&=&n=1e99&policy=NaN",
+        *(f"preset={name}&{name}=1" for name in ("constructor", "toString", "__proto__")),
+        "ellipse=1e308,0,1e308&policy=1e308,1e308,1,1,1&arrow=0:1e308,1e308",
+        "ellipse=1e-300,0,1e-300&policy=1e-300,0,0,0,0&loudness=1e-300,1e300,1,1,1",
+        "ellipse=1,1.001,1&policy=Infinity,1,1&n=Infinity&Gamma=1e300&tab=explore",
     ],
 )
 def test_a_broken_address_is_passed_over(query: str, opened: Any) -> None:
     page = opened(query)
     assert page.locator(".sbx-says").inner_text()
     assert "NaN" not in page.locator(".sbx").inner_html()
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["arrow=:1,1", "arrow= :1,1;-0:1,1", "ellipse=1e308,0,1e308", "ellipse=1,1.001,1", "policy="],
+)
+def test_what_an_address_says_wrongly_changes_nothing(said: str, opened: Any) -> None:
+    page = opened()
+    decode = "(said) => SpeedExplorer.state.decode(said, 'unit-ball', 'design')"
+    assert page.evaluate(decode, said) == page.evaluate(decode, "")
+
+
+def test_shares_of_an_address_count_in_proportion_within_bounds(opened: Any) -> None:
+    page = opened("policy=2,1,1,0,-3")
+    assert page.evaluate(STATE)["policy"] == [0.5, 0.25, 0.25, 0, 0]
+    page = opened("policy=1e308,1e308,0,0,0")
+    assert page.evaluate(STATE)["policy"] == [0.5, 0.5, 0, 0, 0]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_noise_for_each_action_survives_a_link_as_does_the_way_back(
+    preset: str, opened: Any
+) -> None:
+    page = opened(f"preset={preset}&tab=design")
+    way = """() => {
+      const { id, state } = SpeedExplorer.all[0];
+      const { encode, decode } = SpeedExplorer.state;
+      return decode(encode(state, id), "unit-ball", "design").state;
+    }"""
+    box = page.get_by_label("each action has a noise of its own")
+    for ticked in (not box.is_checked(), box.is_checked()):
+        box.set_checked(ticked)
+        state = page.evaluate(STATE)
+        assert rounded(page.evaluate(way)) == rounded(state)
+        noise = state["noise"]["sigma" if ticked else "Sigma"]
+        assert all(0.05 <= each <= 20 for each in noise) or not ticked
+        assert "NaN" not in page.locator(".sbx").inner_html()
+        for slider in page.locator(".sbx-plane [role=slider]").all():
+            low, now, high = (
+                float(slider.get_attribute(f"aria-value{name}")) for name in ("min", "now", "max")
+            )
+            assert low <= now <= high
+
+
+def test_a_thin_ellipse_stays_thin_until_its_long_axis_is_moved(opened: Any) -> None:
+    page = opened("preset=lower-bound&tab=design")
+    slider = page.locator("[aria-label='Noise ellipse, half axis 2']")
+    assert slider.get_attribute("aria-valuenow") == slider.get_attribute("aria-valuemax") == "5"
+    assert slider.get_attribute("aria-valuetext").startswith("more than 5 long")
+
+    def squares() -> Any:
+        a, b, d = page.evaluate(STATE)["noise"]["Sigma"]
+        return np.linalg.eigvalsh([[a, b], [b, d]])
+
+    drag(page, "[aria-label='Noise ellipse, half axis 1']", -9, 14)
+    page.locator("[aria-label='Noise ellipse, half axis 1']").focus()
+    page.keyboard.press("Shift+ArrowUp")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    low, high = squares()
+    assert abs(low) < 1e-8 < 1e-3 < abs(high - 1.0025)
+    page.wait_for_timeout(SETTLED)
+    page.reload()
+    page.wait_for_selector(".sbx-plane .sbx-handle")
+    np.testing.assert_allclose(squares(), [0, high], atol=1e-8)
+    slider.focus()
+    page.keyboard.press("ArrowDown")
+    np.testing.assert_allclose(squares(), [1 / 25, high], atol=2e-3)
 
 
 def test_a_link_of_the_text_sets_the_explorer_and_back_undoes_it(opened: Any) -> None:
@@ -377,6 +496,68 @@ def test_the_handle_of_the_curve_stands_on_it_and_the_mark_is_lowest(opened: Any
     best = int(re.search(r"= ([\d,]+)\.$", said)[1].replace(",", ""))
     at = 3 * 1.05 ** (5 * (lowest + 1))
     assert at / 1.3 < best < at * 1.3
+
+
+CURVE = "[aria-label='Rounds of exploration, Γ']"
+
+
+def test_without_anything_to_find_out_there_is_no_curve(opened: Any) -> None:
+    page = opened("tab=explore&arrow=0:1,0;1:-1,0&policy=0.5,0.5,0,0,0&explored=0,2,4")
+    assert page.locator(CURVE).count() == page.locator(".sbx-regret").count() == 0
+    said = page.locator(".sbx-panel").inner_text()
+    assert "NaN" not in said and "best one" not in said
+    assert "there is nothing to find out" in page.locator(".sbx-says").inner_text()
+    assert page.locator(".sbx-length").inner_text().startswith("There is no curve")
+
+
+def test_where_estimates_cost_nothing_the_shortest_exploration_is_best(opened: Any) -> None:
+    page = opened("tab=explore&policy=0,1,0,0,0&explored=0,1,4")
+    said = page.locator(".sbx-length").inner_text()
+    assert "√" not in said and "ψ = 0" in said and said.endswith("Γ = 3, is best.")
+    page.locator(CURVE).focus()
+    page.keyboard.press("Home")
+    assert "Γ = 3 leaves the least regret" in page.locator(".sbx-length").inner_text()
+
+
+def test_the_length_that_is_told_is_drawn_and_within_its_bounds(opened: Any) -> None:
+    page = opened("tab=explore&explored=0,1,4&n=100&Gamma=99")
+
+    def told() -> list[int]:
+        slider = [page.locator(CURVE).get_attribute(f"aria-value{name}") for name in ("now", "max")]
+        said = re.match(r"Γ = ([\d,]+)", page.locator(".sbx-length").inner_text())[1]
+        return [int(said.replace(",", "")), *map(int, slider), page.evaluate(STATE)["Gamma"]]
+
+    assert told() == [90, 90, 90, 90]
+    page.get_by_label("rounds n").focus()
+    page.keyboard.press("Home")
+    bound = int(0.9 * page.evaluate(STATE)["n"])
+    assert told() == [bound] * 4
+    page.locator(CURVE).focus()
+    page.keyboard.press("Home")
+    assert told()[0] == 3
+    page.locator("[aria-label='Explore action 3']").check()
+    assert told()[0] == told()[1] == told()[3] == 4
+
+
+def test_pairs_of_the_lower_bound_lead_to_the_best_design_without_its_first_arrow(
+    opened: Any,
+) -> None:
+    page = opened()
+    for a, b in itertools.combinations(range(4), 2):
+        page.evaluate(
+            "(query) => { location.hash = '#explorer?' + query; }",
+            f"preset=lower-bound&tab=explore&psd=1&explored={a},{b}",
+        )
+        page.wait_for_function(f"() => String(SpeedExplorer.all[0].state.explored) === '{a},{b}'")
+        said = page.locator(".sbx-panel").inner_text()
+        factor = 1 + page.evaluate("() => SpeedExplorer.all[0].model.seen.excess")
+        assert "needs 1.00 times" not in said
+        if a:
+            assert factor == pytest.approx(1, abs=5e-5)
+            assert "the best design all the same" in said and "No Γ helps" not in said
+        else:
+            assert 1.005 < factor < 1.03
+            assert f"needs {factor:.2f} times" in said and "No Γ helps" in said
 
 
 def test_the_ratio_is_spoken_when_nothing_moves_any_more(opened: Any) -> None:

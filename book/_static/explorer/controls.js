@@ -127,7 +127,6 @@
     Object.assign(this.rounds, { min: 1.5, max: 6, step: 0.1 });
     this.rounds.addEventListener("input", () => {
       this.state.n = Number((10 ** Number(this.rounds.value)).toPrecision(2));
-      this.state.Gamma = Math.min(this.state.Gamma, this.state.n - 1);
       this.changed(true);
     });
     this.roundsText = element("span");

@@ -4,7 +4,7 @@
   "use strict";
 
   const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
-  const { LEAST_ARROWS, MOST_ARROWS, LIMITS, round, initial, presetId } = EXPLORER.state;
+  const { LEAST_ARROWS, MOST_ARROWS, LIMITS, clamp, round, span, initial, presetId } = EXPLORER.state;
   const { words } = EXPLORER;
   const { TABS, Controls, element } = EXPLORER.controls;
   const QUIET = 600; // milliseconds without a change before the numbers are spoken
@@ -72,7 +72,7 @@
     const angle = angles[widest] + gaps[widest] / 2;
     const size = arrows.reduce((sum, arrow) => sum + Math.hypot(...arrow), 0) / arrows.length;
     arrows.push([round(size * Math.cos(angle)), round(size * Math.sin(angle))]);
-    policy.push(0);
+    this.state.policy = [...policy, 0];
     if (noise.sigma) noise.sigma.push(1);
     this.last = arrows.length - 1;
     this.changed(true);
@@ -96,12 +96,12 @@
     const { arrows, noise } = this.state;
     const variances = SpeedMathematics.variances(arrows, noise);
     if (each) {
-      this.state.noise = { sigma: variances.map((value) => round(Math.sqrt(value))) };
+      this.state.noise = { sigma: variances.map((value) => clamp(round(Math.sqrt(value)), LIMITS.loudness)) };
     } else {
       const all = arrows.map((_, a) => a);
       const [a, b, d] = SpeedMathematics.fit(arrows, all, variances, true).Sigma;
       const { angle, short, long } = EXPLORER.state.axes([a, b, d]);
-      this.state.noise = { Sigma: EXPLORER.state.fromAxes(angle, short, Math.min(long, LIMITS.axis[1])) };
+      this.state.noise = { Sigma: EXPLORER.state.fromAxes(angle, clamp(short, LIMITS.axis), clamp(long, LIMITS.axis)) };
     }
     this.changed(true);
   };
@@ -109,6 +109,8 @@
   // Every change comes here. `settled`: nothing is held any more.
   Explorer.prototype.changed = function (settled, noted = true) {
     this.held = !settled;
+    // What is explored and the rounds bound Γ.
+    this.state.Gamma = clamp(this.state.Gamma, span(this.state));
     this.render();
     clearTimeout(this.later);
     if (noted) this.later = setTimeout(() => this.toAddress(), ADDRESS);

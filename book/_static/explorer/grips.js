@@ -68,7 +68,12 @@
       at: () => this.at([x, y]),
       to: (px, py) => move(...this.from(px, py)),
       by: (dx, dy) => move(x + 0.02 * dx, y + 0.02 * dy),
-      remove: () => this.hooks.remove(a),
+      remove: () => {
+        this.hooks.remove(a);
+        // The last ring goes, and the others take the next names: one keeps the focus.
+        const near = `tip${Math.min(a, state.arrows.length - 1)}`;
+        this.layers.handles.selectAll(".sbx-handle").filter((d) => d.name === near).node()?.focus();
+      },
     };
   };
 
@@ -98,16 +103,17 @@
     const { i, name, sign } = datum;
     const now = this.axes;
     const set = (angle, axis) => {
-      this.axes = { ...now, angle, [name]: clamp(axis, LIMITS.axis) };
+      // Turning leaves the length as it is, which may be that of a thin ellipse, beyond the limits.
+      this.axes = { ...now, angle, [name]: axis === now[name] ? axis : clamp(axis, LIMITS.axis) };
       state.noise.Sigma = fromAxes(this.axes.angle, this.axes.along, this.axes.across);
       this.hooks.touched(null);
     };
     const degrees = Math.round(((now.angle + (i * Math.PI) / 2) * 180) / Math.PI);
     return {
       label: `Noise ellipse, half axis ${i + 1}`,
-      text: `${spoken(now[name])} long, turned by ${((degrees % 180) + 180) % 180} degrees: ` +
+      text: `${now[name] > LIMITS.axis[1] ? `more than ${LIMITS.axis[1]}` : spoken(now[name])} long, turned by ${((degrees % 180) + 180) % 180} degrees: ` +
         `an arrow of length 1 there has noise of standard deviation ${spoken(1 / now[name])}`,
-      now: round(now[name]), min: LIMITS.axis[0], max: LIMITS.axis[1],
+      now: round(clamp(now[name], LIMITS.axis)), min: LIMITS.axis[0], max: LIMITS.axis[1],
       at: () => datum.at,
       to: (px, py) => {
         const [x, y] = this.from(px, py).map((value) => (sign * value) / this.unit);

@@ -6,6 +6,8 @@
   const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
   const FAMILY = 9; // ellipses that are drawn of those that remain possible
   const SAME = 1e-6;
+  // An excess below this one is of the fit's own digits, or of none that matter.
+  const AGREES = 5e-5;
 
   function derive(state) {
     const M = SpeedMathematics;
@@ -54,7 +56,8 @@
       indefinite: a * d - b * b < -SAME * size * size,
       differs: belief.Sigma.some((entry, i) => Math.abs(entry - base[i]) > 2e-3 * size),
       // The curve speaks of a belief that tends to the truth as far as the design depends on it.
-      settles: Number.isFinite(cost) && excess < SAME,
+      settles: Number.isFinite(cost) && excess < AGREES,
+      agrees: excess < AGREES,
     };
   }
 

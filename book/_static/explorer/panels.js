@@ -4,7 +4,7 @@
   "use strict";
 
   const EXPLORER = (global.SpeedExplorer = global.SpeedExplorer || {});
-  const { clamp, withShare } = EXPLORER.state;
+  const { clamp, span, withShare } = EXPLORER.state;
   const { makeHandles, describe } = EXPLORER.handles;
   const { percent, decimals, length } = EXPLORER.words;
 
@@ -88,8 +88,11 @@
     const share = state.policy[datum.a];
     const knob = this.box.selectAll(".sbx-knob").filter((d) => d.a === datum.a);
     const width = () => knob.node().parentNode.getBoundingClientRect().width;
+    // As long as one bar moves, the others keep the proportions they had at first: those of a policy that was rounded
+    // on the way, or of a bar at 100 %, are lost.
     const set = (value) => {
-      state.policy = withShare(state.policy, datum.a, value);
+      if (this.base?.a !== datum.a || this.base.policy !== state.policy) this.base = { a: datum.a, first: state.policy };
+      state.policy = this.base.policy = withShare(this.base.first, datum.a, value);
       this.hooks.touched(datum.a);
     };
     return {
@@ -123,12 +126,6 @@
     this.svg.attr("width", width).attr("height", height).attr("viewBox", `0 0 ${width} ${height}`);
   };
 
-  // Γ is between one round for each explored action and nine tenths of all.
-  const span = (state) => {
-    const low = Math.max(2, state.explored.length);
-    return [low, Math.max(low + 1, Math.floor(0.9 * state.n))];
-  };
-
   function values(model) {
     const { state, seen, best } = model;
     const at = (Gamma) =>
@@ -137,7 +134,7 @@
         : (best.value * Gamma) / state.n ** 2 + (seen.trueLoss - best.value) / state.n;
     const [low, high] = span(state);
     const optimum = seen.settles ? SpeedMathematics.bestLength(seen.cost, state.n) : low;
-    const Gamma = clamp(state.Gamma, [low, high]);
+    const Gamma = state.Gamma;
     const found = clamp(optimum, [low, high]);
     return { at, low, high, Gamma, best: optimum, now: at(Gamma), least: at(found), found };
   }
@@ -156,7 +153,7 @@
   Curve.prototype.render = function (model) {
     const [width, height] = this.size;
     const shown = values(model);
-    const drawn = Number.isFinite(shown.now) && shown.now > 0;
+    const drawn = model.best.value > 0 && Number.isFinite(shown.now) && shown.now > 0;
     const x = d3.scaleLog([shown.low, shown.high], [SPACE.left, width - SPACE.right]);
     const ends = drawn ? [shown.at(shown.low), shown.at(shown.high), shown.least] : [1e-3, 1e-1];
     const y = d3.scaleLog([Math.min(...ends) / 2.5, Math.max(...ends) * 2], [height - SPACE.bottom, SPACE.top]);
@@ -206,11 +203,11 @@
         state.Gamma = Math.round(clamp(Gamma, this.span));
         this.hooks.touched(null);
       };
-      const now = clamp(state.Gamma, this.span);
+      const now = state.Gamma;
       return {
         label: "Rounds of exploration, Γ",
         text: datum.said,
-        now: state.Gamma, min: this.span[0], max: this.span[1],
+        now, min: this.span[0], max: this.span[1],
         at: () => datum.at,
         to: (px) => set(this.scale.invert(px)),
         by: (dx, dy) => {

@@ -70,7 +70,7 @@ var SpeedPresets = {
     "id": "lower-bound",
     "title": "Lower bound",
     "note": "The plane version of the environment in the proof of Theorem 2, under its first hypothesis: the standard deviation of each action equals its mean reward.",
-    "try": "Explore different pairs: since the noise has only one direction, a positive semidefinite fit needs no third look.",
+    "try": "Ask for Σ ⪰ 0 and explore different pairs: without the first arrow the belief leads to the best design, and with it the design needs up to three per cent more rounds.",
     "tryTab": "explore",
     "state": {
       "arrows": [

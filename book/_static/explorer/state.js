@@ -16,6 +16,8 @@
     // Half axes of the ellipse are 1 / σ.
     axis: [0.2, 5],
     loudness: [0.05, 20],
+    // Shares of a link need not sum to 1.
+    share: [0, 1e6],
     n: [10, 1e7],
   };
 
@@ -25,19 +27,23 @@
   const alike = (a, b) =>
     a.length === b.length && a.every((value, i) => Math.abs(value - b[i]) < 5e-4);
 
-  function preset(id) {
-    const all = SpeedPresets;
-    return all[id] || all[Object.keys(all)[0]];
+  // A link may name what every object inherits ("constructor"): that is no preset.
+  function presetId(id) {
+    return Object.hasOwn(SpeedPresets, id) ? id : Object.keys(SpeedPresets)[0];
   }
 
-  function presetId(id) {
-    return SpeedPresets[id] ? id : Object.keys(SpeedPresets)[0];
-  }
+  const preset = (id) => SpeedPresets[presetId(id)];
 
   function initial(id, tab) {
     const state = clone(preset(id).state);
     state.tab = tab || state.tab || "design";
     return clean(state);
+  }
+
+  // Γ is between one round for each explored action and nine tenths of all.
+  function span({ explored, n }) {
+    const low = Math.max(2, explored.length);
+    return [low, Math.max(low + 1, Math.floor(0.9 * n))];
   }
 
   // Whatever a link says, what comes out can be drawn.
@@ -47,9 +53,9 @@
       const [x, y] = arrow.map((value) => clamp(value, LIMITS.coordinate));
       return Math.hypot(x, y) < 0.02 ? [0.02, 0] : [x, y];
     });
-    const policy = Array.from({ length: count }, (_, a) => Math.max(0, state.policy[a] || 0));
+    const policy = Array.from({ length: count }, (_, a) => clamp(state.policy[a] || 0, LIMITS.share));
     const total = policy.reduce((sum, share) => sum + share, 0);
-    if (total <= 0) state.policy = policy.map(() => 1 / count);
+    if (total < 1e-6) state.policy = policy.map(() => 1 / count);
     // A sum of 1 but for rounding stays as it is.
     else state.policy = Math.abs(total - 1) > 1e-9 ? policy.map((share) => share / total) : policy;
     if (state.noise.sigma) {
@@ -60,9 +66,17 @@
     state.explored = [...explored].sort((a, b) => a - b);
     if (!state.explored.length) state.explored = [0];
     state.n = clamp(Math.round(state.n), LIMITS.n);
-    state.Gamma = clamp(Math.round(state.Gamma), [1, state.n - 1]);
+    state.Gamma = clamp(Math.round(state.Gamma), span(state));
     state.psd = Boolean(state.psd);
     return state;
+  }
+
+  // Is this a Σ that can be drawn: no negative square, and the largest one that of a noise within its limits?
+  function isNoise([a, b, c]) {
+    const middle = (a + c) / 2;
+    const half = Math.hypot((a - c) / 2, b);
+    const [low, high] = LIMITS.loudness;
+    return middle + half >= low ** 2 && middle + half <= high ** 2 && middle - half >= -1e-9 * middle;
   }
 
   const text = (value) => String(round(value));
@@ -81,7 +95,10 @@
     }
     const kind = state.noise.Sigma ? "Sigma" : "sigma";
     if (!base.noise[kind] || !alike(state.noise[kind], base.noise[kind])) {
-      said.push(`${kind === "Sigma" ? "ellipse" : "loudness"}=${list(state.noise[kind])}`);
+      // Of an ellipse as many digits as it has: see fromAxes.
+      const { Sigma, sigma } = state.noise;
+      const digits = (value) => String(Number(value.toPrecision(12)));
+      said.push(Sigma ? `ellipse=${Sigma.map(digits).join(",")}` : `loudness=${list(sigma)}`);
     }
     if (!alike(state.policy, base.policy)) said.push(`policy=${list(state.policy)}`);
     if (!alike(state.explored, base.explored)) said.push(`explored=${list(state.explored)}`);
@@ -103,7 +120,7 @@
 
   // {id, state}: the preset and what becomes of it. What cannot be understood is passed over.
   function decode(query, defaultId, defaultTab) {
-    const said = {};
+    const said = Object.create(null);
     for (const part of query.split("&")) {
       const [key, ...value] = part.split("=");
       let decoded = value.join("=");
@@ -124,12 +141,10 @@
     for (const each of (said.arrow || "").split(";")) {
       const [index, place] = each.split(":");
       const arrow = place && pair(place);
-      if (arrow && Number(index) in state.arrows) state.arrows[Number(index)] = arrow;
+      if (arrow && /^\d+$/.test(index) && Number(index) in state.arrows) state.arrows[Number(index)] = arrow;
     }
     const ellipse = said.ellipse && numbers(said.ellipse);
-    if (ellipse && ellipse.length === 3 && ellipse[0] > 0) {
-      if (ellipse[0] * ellipse[2] > ellipse[1] ** 2) state.noise = { Sigma: ellipse };
-    }
+    if (ellipse && ellipse.length === 3 && isNoise(ellipse)) state.noise = { Sigma: ellipse };
     const loudness = said.loudness && numbers(said.loudness);
     if (loudness && loudness.every((value) => value > 0)) state.noise = { sigma: loudness };
     for (const key of ["policy", "explored"]) {
@@ -143,22 +158,20 @@
     return { id, state: clean(state) };
   }
 
-  // One share is set; the others keep their proportions and the sum stays 1, to three decimals.
+  // One share is set; the others keep their proportions and the sum stays 1, to three decimals: each of the others
+  // has the thousandths below its own, and those that are left over go to the largest remainders.
   function withShare(policy, action, wanted) {
-    const share = round(clamp(wanted, [0, 1]));
+    const own = Math.round(1000 * clamp(wanted, [0, 1]));
     const rest = policy.reduce((sum, value, a) => (a === action ? sum : sum + value), 0);
     const others = policy.length - 1;
-    const next = policy.map((value, a) => {
-      if (a === action) return share;
-      return round((1 - share) * (rest > 1e-9 ? value / rest : 1 / others));
-    });
-    const missing = round(1 - next.reduce((sum, value) => sum + value, 0));
-    let largest = -1;
-    next.forEach((value, a) => {
-      if (a !== action && (largest < 0 || value > next[largest])) largest = a;
-    });
-    next[largest] = round(next[largest] + missing);
-    return next;
+    const exact = policy.map((value, a) => (a === action ? own : (1000 - own) * (rest > 1e-9 ? value / rest : 1 / others)));
+    // A thousandth that is one but for rounding counts as whole.
+    const parts = exact.map((value) => Math.floor(value + 1e-9));
+    const over = 1000 - parts.reduce((sum, value) => sum + value, 0);
+    const order = parts.map((_, a) => a).filter((a) => a !== action);
+    order.sort((a, b) => exact[b] - parts[b] - (exact[a] - parts[a]));
+    for (const a of order.slice(0, over)) parts[a] += 1;
+    return parts.map((value) => value / 1000);
   }
 
   // Half axes and directions of {z : z'Σz = 1}; the first has the angle that is given back.
@@ -170,15 +183,18 @@
     return { angle, short: 1 / Math.sqrt(middle + half), long: 1 / Math.sqrt(least) };
   }
 
+  // Three decimals, unless an axis is longer than a handle makes it: rounding would give that axis another length, or
+  // make a square negative.
   function fromAxes(angle, along, across) {
-    const [l, m] = [along, across].map((axis) => 1 / clamp(axis, LIMITS.axis) ** 2);
+    const [l, m] = [along, across].map((axis) => 1 / axis ** 2);
     const [x, y] = [Math.cos(angle), Math.sin(angle)];
-    return [l * x * x + m * y * y, (l - m) * x * y, l * y * y + m * x * x].map(round);
+    const Sigma = [l * x * x + m * y * y, (l - m) * x * y, l * y * y + m * x * x];
+    return Math.max(along, across) > LIMITS.axis[1] ? Sigma : Sigma.map(round);
   }
 
   EXPLORER.state = {
     LEAST_ARROWS, MOST_ARROWS, LIMITS,
-    clamp, round, clone, preset, presetId, initial, clean, encode, decode,
+    clamp, round, clone, preset, presetId, initial, clean, span, encode, decode,
     withShare, axes, fromAxes,
   };
 })(typeof globalThis === "undefined" ? this : globalThis);

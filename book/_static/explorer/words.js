@@ -27,7 +27,10 @@
     return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
   }
 
+  const NOTHING = "The policy’s average arrow is zero: there is nothing to find out.";
+
   function price(model) {
+    if (model.best.value === 0) return NOTHING;
     if (!Number.isFinite(model.ratio)) return "Running the policy never finds its value.";
     if (model.ratio < 1.005) return "Running the policy is as good as the best design.";
     return `Running the policy needs ${times(model.ratio)} times the rounds for the same accuracy.`;
@@ -36,7 +39,7 @@
   function design(model) {
     const { best, state } = model;
     if (best.value === 0) {
-      return "The policy’s average arrow is zero: there is nothing to find out. Move a bar or an arrow.";
+      return `${NOTHING} Move a bar or an arrow.`;
     }
     if (!Number.isFinite(best.value)) {
       return "All arrows lie on one line, and the policy’s average is off it: no design finds its value.";
@@ -62,12 +65,14 @@
 
   function loss(model) {
     const { seen } = model;
+    if (model.best.value === 0) return NOTHING;
     if (!Number.isFinite(seen.excess)) return "The design it believes in never finds the policy’s value.";
-    if (seen.excess < 1e-6) {
+    if (seen.agrees) {
       return seen.rank < 3
         ? "Here its belief happens to lead to the best design all the same."
         : "The design it believes in is the best one.";
     }
+    if (seen.excess < 5e-3) return "The design it believes in needs less than half a per cent more rounds than the best one.";
     return `The design it believes in needs ${times(1 + seen.excess)} times the rounds of the best one.`;
   }
 
@@ -84,15 +89,20 @@
 
   function length(model, values) {
     const { seen, state } = model;
+    if (model.best.value === 0) return "There is no curve: with nothing to find out, every Γ is as good as any other.";
     if (!seen.settles) {
-      return seen.rank < 3 && seen.excess > 1e-6
+      return seen.rank < 3 && !seen.agrees
         ? "No Γ helps: this much stays, however long exploration lasts."
         : "The formula does not hold here.";
     }
     const factor = values.now / values.least;
-    const best = Math.max(1, Math.round(values.best));
     const far = factor < 1.005 ? "the least regret" : `${times(factor)} times the least regret`;
-    return `Γ = ${state.Gamma.toLocaleString("en-GB")} leaves ${far}; best is √(ψn) = ${best.toLocaleString("en-GB")}.`;
+    const whole = (value) => Math.round(value).toLocaleString("en-GB");
+    const said = `Γ = ${whole(state.Gamma)} leaves ${far};`;
+    if (values.found === values.best) return `${said} best is √(ψn) = ${whole(values.best)}.`;
+    if (values.best > values.high) return `${said} √(ψn) is beyond the rounds there are, and best is Γ = ${whole(values.found)}.`;
+    const why = seen.cost < 1e-12 ? "what is estimated costs nothing (ψ = 0), and" : "√(ψn) is shorter than any exploration, and";
+    return `${said} ${why} the shortest, Γ = ${whole(values.found)}, is best.`;
   }
 
   const DESIGN_KEY = {
