@@ -228,9 +228,13 @@ const SpeedAdvice = (() => {
       set({ ...START, ...read() });
       update();
     };
+    // A link to another place on the page leaves what was typed.
+    const moved = () => {
+      if (location.hash.startsWith("#use?")) followed();
+    };
     form.addEventListener("input", changed);
     form.addEventListener("submit", (event) => event.preventDefault());
-    window.addEventListener("hashchange", followed);
+    window.addEventListener("hashchange", moved);
     followed();
     if (location.hash.startsWith("#use?")) form.scrollIntoView();
   };

@@ -137,6 +137,18 @@ def test_a_link_sets_the_form(bare: Any) -> None:
     assert advise(40, 2, 500).strategy[1:] in bare.get_by_role("status").inner_text()
 
 
+def test_a_link_to_another_place_leaves_what_was_typed(visit: Any) -> None:
+    window = visit(viewport={"width": 1400, "height": 900})
+    page = window.open(PAGE)
+    fill(page, actions=40)
+    page.locator(".bd-sidebar-secondary a[href='#decide']").click()
+    page.wait_for_function("() => location.hash === '#decide'")
+    # The event comes after the address.
+    page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+    assert page.locator("#advice-actions").input_value() == "40"
+    assert window.faults == []
+
+
 def test_every_control_has_a_name(bare: Any) -> None:
     for label in ("Actions", "Features", "Rounds in all"):
         assert bare.get_by_role("spinbutton", name=label).count() == 1
