@@ -3,6 +3,8 @@
 const SpeedAdvice = (() => {
   const LIMITS = { actions: [2, 1e6], dimension: [2, 1e4], rounds: [1, 1e12] };
   const LABELS = { actions: "Actions", dimension: "Features", rounds: "Rounds in all" };
+  // How long nothing changes before the answer is spoken: a number is typed digit by digit.
+  const PAUSE = 600;
   const START = { actions: 12, dimension: 6, rounds: 3000, noise: "unknown" };
 
   const grouped = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -190,11 +192,17 @@ const SpeedAdvice = (() => {
       new Option("not known", "unknown"), new Option("known for every action", "known"));
     form.append(make("p", {}, make("label", { htmlFor: "advice-noise", textContent: "Noise" }),
       inputs.noise));
-    // Read aloud when it changes; the rest of the answer is there to be read at leisure.
-    const summary = make("p", { className: "advice-summary", role: "status" });
+    const summary = make("p", { className: "advice-summary" });
+    // Read aloud once typing pauses; the rest of the answer is there to be read at leisure.
+    const spoken = make("p", { className: "visually-hidden", role: "status" });
+    let waiting;
+    const say = (text) => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => { spoken.textContent = text; }, PAUSE);
+    };
     const details = make("div");
     const output = make("div", { className: "advice-answer" }, summary, details);
-    box.append(form, output);
+    box.append(form, spoken, output);
     box.querySelector(".advice-plain").hidden = true;
 
     const set = (size) => {
@@ -202,19 +210,20 @@ const SpeedAdvice = (() => {
       if (!inputs.noise.value) inputs.noise.value = START.noise;
     };
     const update = () => {
-      let sound = true;
+      const faults = [];
       for (const name of Object.keys(LIMITS)) {
         const text = fault(name, inputs[name].value.trim());
         document.getElementById(`advice-${name}-fault`).textContent = text;
         inputs[name].setAttribute("aria-invalid", String(Boolean(text)));
-        sound &&= !text;
+        if (text) faults.push(text);
       }
-      output.hidden = !sound;
-      if (!sound) return;
+      output.hidden = faults.length > 0;
+      if (faults.length) return void say(faults.join(". "));
       const size = { noise: inputs.noise.value };
       for (const name of Object.keys(LIMITS)) size[name] = +inputs[name].value;
       const answer = advise(data, size);
       summary.textContent = inShort(answer);
+      say(summary.textContent);
       details.replaceChildren(...shown(answer, box));
       return size;
     };
@@ -228,9 +237,13 @@ const SpeedAdvice = (() => {
       set({ ...START, ...read() });
       update();
     };
+    // A link to another place on the page leaves what was typed.
+    const moved = () => {
+      if (location.hash.startsWith("#use?")) followed();
+    };
     form.addEventListener("input", changed);
     form.addEventListener("submit", (event) => event.preventDefault());
-    window.addEventListener("hashchange", followed);
+    window.addEventListener("hashchange", moved);
     followed();
     if (location.hash.startsWith("#use?")) form.scrollIntoView();
   };

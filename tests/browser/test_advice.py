@@ -103,7 +103,7 @@ def test_what_is_typed_is_answered_and_kept_in_the_address(bare: Any) -> None:
         fill(bare, **size)
         said = advise(**size)
         answer = bare.locator(".advice-answer").inner_text()
-        assert said.strategy[1:] in bare.get_by_role("status").inner_text()
+        assert said.strategy[1:] in bare.locator(".advice-summary").inner_text()
         assert said.code in answer
         if said.saving:
             assert f"{said.saving.low:.2f} to {said.saving.high:.2f}" in answer
@@ -113,7 +113,7 @@ def test_what_is_typed_is_answered_and_kept_in_the_address(bare: Any) -> None:
     assert [bare.locator(f"#advice-{name}").input_value() for name in NAMES] == [
         str(size[name]) for name in NAMES
     ]
-    assert said.strategy[1:] in bare.get_by_role("status").inner_text()
+    assert said.strategy[1:] in bare.locator(".advice-summary").inner_text()
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,44 @@ def test_a_wrong_number_is_named_and_nothing_is_answered(name: str, value: str, 
 def test_a_link_sets_the_form(bare: Any) -> None:
     bare.evaluate("() => { location.hash = '#use?actions=40&dimension=2&rounds=500' }")
     bare.wait_for_function("() => document.querySelector('#advice-actions').value === '40'")
-    assert advise(40, 2, 500).strategy[1:] in bare.get_by_role("status").inner_text()
+    assert advise(40, 2, 500).strategy[1:] in bare.locator(".advice-summary").inner_text()
+
+
+def test_what_is_said_waits_until_typing_pauses(bare: Any) -> None:
+    status = bare.get_by_role("status")
+    assert status.count() == 1
+    bare.wait_for_function("() => document.querySelector('[role=status]').textContent")
+    bare.evaluate(
+        """() => {
+          window.said = [];
+          const status = document.querySelector("[role=status]");
+          new MutationObserver(() => said.push(status.textContent))
+            .observe(status, { childList: true, characterData: true, subtree: true });
+        }"""
+    )
+    bare.locator("#advice-rounds").fill("")
+    bare.locator("#advice-rounds").press_sequentially("123456", delay=30)
+    # What is seen need not wait.
+    assert "rounds=123456" in bare.url
+    bare.wait_for_function("() => said.length")
+    fill(bare, actions=1)
+    bare.wait_for_function("() => said.length > 1")
+    bare.wait_for_timeout(700)
+    answer, complaint = bare.evaluate("() => said")
+    assert advise(12, 6, 123456).strategy[1:] in answer
+    assert complaint == bare.locator("#advice-actions-fault").inner_text()
+
+
+def test_a_link_to_another_place_leaves_what_was_typed(visit: Any) -> None:
+    window = visit(viewport={"width": 1400, "height": 900})
+    page = window.open(PAGE)
+    fill(page, actions=40)
+    page.locator(".bd-sidebar-secondary a[href='#decide']").click()
+    page.wait_for_function("() => location.hash === '#decide'")
+    # The event comes after the address.
+    page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+    assert page.locator("#advice-actions").input_value() == "40"
+    assert window.faults == []
 
 
 def test_every_control_has_a_name(bare: Any) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import math
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -225,3 +226,28 @@ def test_an_answer_is_a_value() -> None:
     assert found.measured == Size(12, 6, 3000)
     with pytest.raises(AttributeError):
         found.key = "oracle"  # type: ignore[misc]
+
+
+@given(sizes)
+def test_the_practical_speed_says_in_how_few_rounds_it_cannot_try_what_it_explores(
+    size: dict[str, Any],
+) -> None:
+    found = advise(**size)
+    if found.key != "practical":
+        return
+    (explored,) = re.findall(r"at least ([\d,]+) actions", found.exploration)
+    (rounds,) = re.findall(r"in fewer than ([\d,]+) rounds", found.length)
+    assert rounds == explored
+
+
+@pytest.mark.parametrize(
+    ("size", "needed"), [((200, 12, 300), "78"), ((10**6, 10**4, 10**12), "1,000,000")]
+)
+def test_an_exploration_that_a_pilot_cannot_hold_is_owned_up_to(
+    size: tuple[int, int, int], needed: str
+) -> None:
+    found = advise(*size)
+    (pilot,) = re.findall(r"a pilot of ([\d,]+) rounds", found.length)
+    assert int(pilot.replace(",", "")) < int(needed.replace(",", ""))
+    assert f"in fewer than {needed} rounds it cannot try them all" in found.length
+    assert "Compute your own figure first." in found.reasons[0].text
