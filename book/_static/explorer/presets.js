@@ -6,7 +6,7 @@ var SpeedPresets = {
   "unit-ball": {
     "id": "unit-ball",
     "title": "Unit ball",
-    "note": "The environment of Figure 1a: five actions of length one, and the one that the policy hardly plays is the noisiest.",
+    "note": "The environment of Figure 1a: five actions of length one, and the noisiest, the second, is played one time in ten.",
     "try": "Drag the long, quiet side of the ellipse around and watch where the ray leaves Elfving's set.",
     "state": {
       "arrows": [
