@@ -70,7 +70,7 @@ var SpeedPresets = {
     "id": "lower-bound",
     "title": "Lower bound",
     "note": "The plane version of the environment in the proof of Theorem 2, under its first hypothesis: the standard deviation of each action equals its mean reward.",
-    "try": "Ask for Σ ⪰ 0 and explore different pairs: without the first arrow the belief leads to the best design, and with it the design needs up to three per cent more rounds.",
+    "try": "Ask for Σ ⪰ 0 and explore different pairs: without the first arrow the belief leads to a design as good as the best, and with it to one that needs up to three per cent more rounds.",
     "tryTab": "explore",
     "state": {
       "arrows": [

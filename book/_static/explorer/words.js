@@ -68,9 +68,10 @@
     if (model.best.value === 0) return NOTHING;
     if (!Number.isFinite(seen.excess)) return "The design it believes in never finds the policy’s value.";
     if (seen.agrees) {
+      const a = model.best.unique ? "the" : "a";
       return seen.rank < 3
-        ? "Here its belief happens to lead to the best design all the same."
-        : "The design it believes in is the best one.";
+        ? `Here its belief happens to lead to ${a} best design all the same.`
+        : `The design it believes in is ${a} best one.`;
     }
     if (seen.excess < 5e-3) return "The design it believes in needs less than half a per cent more rounds than the best one.";
     return `The design it believes in needs ${times(1 + seen.excess)} times the rounds of the best one.`;
