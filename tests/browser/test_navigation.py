@@ -46,8 +46,9 @@ def test_the_sidebar_shows_few_links(path: str, most: int, visit: Any) -> None:
 
 def test_a_branch_of_the_sidebar_opens_by_keyboard(visit: Any) -> None:
     page = visit(viewport={"width": 1400, "height": 900}).open("book/preface.html")
-    page.locator(".bd-sidebar-primary summary").nth(1).focus()
-    deep = page.locator(".bd-sidebar-primary a[href$='claims/structure.html']")
+    link = "a[href$='claims/structure.html']"
+    page.locator(f".bd-sidebar-primary details:has({link}) > summary").focus()
+    deep = page.locator(f".bd-sidebar-primary {link}")
     assert not deep.is_visible()
     page.keyboard.press("Enter")
     deep.wait_for(state="visible")
