@@ -34,7 +34,7 @@ BADGE_CONTRAST = """() => {
 
 
 def test_mathematics_is_typeset(visit: Any) -> None:
-    page = visit().open("book/preface.html")
+    page = visit().open("book/problem.html")
     assert page.locator("mjx-container").count() > 20
     assert page.locator("mjx-container[display='true']").count() == 3
 
