@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from .explorer_page import PAGE
+
 HTML = Path(__file__).resolve().parents[2] / "_build" / "html"
+
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
 
 
@@ -97,6 +100,22 @@ def visit(chromium: Any, html: Path) -> Iterator[Any]:
     yield begin
     for each in visits:
         each.context.close()
+
+
+@pytest.fixture
+def opened(visit: Any) -> Any:
+    """Open the explorer's page and see to it that nothing goes wrong on it."""
+    windows = []
+
+    def begin(query: str = "", **window: Any) -> Any:
+        windows.append(visit(**({"viewport": {"width": 1280, "height": 1000}} | window)))
+        page = windows[-1].open(PAGE + (f"#explorer?{query}" if query else ""))
+        page.wait_for_selector(".sbx-plane .sbx-handle")
+        return page
+
+    yield begin
+    for window in windows:
+        assert window.faults == []
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
