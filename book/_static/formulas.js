@@ -7,7 +7,7 @@ document.addEventListener("DOMContentLoaded", async () => {
   for (const each of marked) {
     const [left, right] = each.matches("div") ? ["\\[", "\\]"] : ["\\(", "\\)"];
     each.textContent = left + each.dataset.tex + right;
-    each.hidden = false;
+    each.closest("[hidden]")?.removeAttribute("hidden");
   }
   await window.MathJax.typesetPromise(marked);
   document.documentElement.dataset.formulas = "set";

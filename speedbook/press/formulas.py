@@ -26,16 +26,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 FORMULAS = "book/formulas.yml"
 #: Commands of TeX that a formula may use beside the macros of the book.
 COMMANDS = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau"
-    " phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell"
-    " frac tfrac dfrac sqrt binom sum prod int max min sup inf lim log exp det dim Pr deg to infty dots"
-    " ldots cdots vdots cdot times pm le ge ll gg ne approx sim asymp propto equiv in notin subset"
-    " subseteq setminus cup cap mid colon lvert rvert lVert rVert langle rangle lceil rceil lfloor"
-    " rfloor left right big Big bigl bigr Bigl Bigr bigm top perp prime succeq preceq succ prec"
-    " nabla partial forall exists iff implies Rightarrow Longrightarrow Leftrightarrow quad qquad"
-    " text textstyle displaystyle operatorname mathbf mathbb mathcal mathrm boldsymbol widehat"
-    " widetilde hat tilde bar overline underline underbrace overbrace begin end limsup liminf"
-    " substack".split()
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho"
+    " sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell"
+    " frac tfrac dfrac sqrt binom sum prod int max min sup inf lim log exp det dim Pr deg to infty"
+    " dots ldots cdots vdots cdot times pm le ge ll gg ne approx sim asymp propto equiv in notin"
+    " subset subseteq setminus cup cap mid colon lvert rvert lVert rVert langle rangle lceil rceil"
+    " lfloor rfloor left right big Big bigl bigr Bigl Bigr bigm top perp prime succeq preceq succ"
+    " prec nabla partial forall exists iff implies Rightarrow Longrightarrow Leftrightarrow quad"
+    " qquad text textstyle displaystyle operatorname mathbf mathbb mathcal mathrm boldsymbol"
+    " widehat widetilde hat tilde bar overline underline underbrace overbrace begin end limsup"
+    " liminf substack".split()
 )
 #: Where the statement of a claim ends, and what was measured begins.
 MEASURED = "Measured"
@@ -106,6 +106,24 @@ def formula_problems(tex: str, macros: Collection[str]) -> list[str]:
     if len(re.findall(r"\\left\b", tex)) != len(re.findall(r"\\right\b", tex)):
         problems.append("as many \\left as \\right")
     return problems
+
+
+def formula_parts(tex: str) -> list[str]:
+    r"""Split a formula where a wide space parts it, so that a narrow page can stack the parts.
+
+    Examples
+    --------
+    >>> formula_parts(r"a<b,\qquad c\qquad\begin{cases}d\qquad e\end{cases}")
+    ['a<b,', 'c', '\\begin{cases}d\\qquad e\\end{cases}']
+    """
+    parts, depth = [""], 0
+    for piece in re.split(r"(\\qquad\b|\\(?:begin|end)\b|(?<!\\)[{}])", " ".join(tex.split())):
+        if piece == r"\qquad" and depth == 0:
+            parts.append("")
+            continue
+        depth += (piece in ("{", r"\begin")) - (piece in ("}", r"\end"))
+        parts[-1] += piece
+    return [part.strip() for part in parts if part.strip()]
 
 
 def load_formulas(root: Path) -> Formulas:

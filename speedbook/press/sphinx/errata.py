@@ -120,10 +120,13 @@ class Errata(SphinxDirective):
                 nodes.Text(" "),
                 card_link(self.env, name, rows[name], relations.claims[name].title),
                 nodes.Text(f". {split_statement(relations.claims[name].statement)[0]} "),
-                muted(name),
             )
             formula = formula_display(self.env, name)
-            items += nodes.list_item("", line, *([formula] if formula else []))
+            if formula is None:
+                line += muted(name)
+                items += nodes.list_item("", line)
+            else:
+                items += nodes.list_item("", line, formula, _line(muted(name)))
         return items
 
     def _parsed(self, claim: str, text: str) -> list[nodes.Node]:

@@ -27,6 +27,7 @@ from speedbook.press.formulas import (
     FORMULAS,
     Formulas,
     file_problems,
+    formula_parts,
     load_formulas,
     split_statement,
 )
@@ -112,8 +113,8 @@ def symbols_html(text: str, letters: Mapping[str, str] | None = None) -> str:
 
 def formula_html(tex: str) -> str:
     """Return the place of a displayed formula, which is shown once it is set."""
-    line = escape(" ".join(tex.split()))
-    return f'<div class="math claim-formula" data-tex="{line}" hidden></div>'
+    parts = (f'<div class="math" data-tex="{escape(part)}"></div>' for part in formula_parts(tex))
+    return f'<div class="claim-formula" hidden>{"".join(parts)}</div>'
 
 
 def card_with_formulas(html: str, formulas: Formulas) -> str:
