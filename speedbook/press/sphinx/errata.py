@@ -82,7 +82,8 @@ class ErrataSummary(SphinxDirective):
         link = nodes.reference("", claim.title, refid=_anchor(claim.id), internal=True)
         name = END_OF_NAME.split(claim.place)[0].strip()
         mended = "repaired" if claim.corrected_by else "not repaired"
-        said = "" if claim.title.startswith(name) else f"{name}: "
+        # As it is written in titles: "Theorem 1" of "Theorem 1 and Section 4.1".
+        said = "" if " ".join(name.split()[:2]) in claim.title else f"{name}: "
         tail = muted(f"{verdict}, {mended}")
         return nodes.list_item("", _line(sign, nodes.Text(f" {said}"), link, nodes.Text(" "), tail))
 

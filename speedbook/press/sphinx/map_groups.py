@@ -82,9 +82,11 @@ class ClaimGroups(SphinxDirective):
         above = [groups[other] for one, other in uses if one == group.id]
         asks = nodes.paragraph("", nodes.Text(group.asks))
         lines = [_links(word, others) for word, others in (("Uses", below), ("Used by", above))]
-        statements = relations.statements()
-        heads = [name for name in statements if name in names]
-        picture = [map_picture(self.env, relations, heads, f"Map: {group.title}")] if heads else []
+        heads = [name for name in relations.statements() if name in names]
+        # Boxes without an arrow would say no more than the table.
+        joined = any(set(pair) <= set(heads) for pair in relations.edges)
+        name = f"Map: {group.title}"
+        picture = [map_picture(self.env, relations, heads, name)] if joined else []
         return [
             nodes.raw("", OPEN.format(summary, box_id(group.id)), format="html"),
             asks,
@@ -176,7 +178,7 @@ def _group(group: Group, told: str, layout: Layout) -> str:
         for kind, top, text in (
             ("head", 21, group.title),
             ("quiet", 38, group.place),
-            ("word", 55, told.removeprefix("the paper’s ")),
+            ("word", 55, told.partition(" · ")[0].partition(": ")[2]),
         )
     )
     return (
