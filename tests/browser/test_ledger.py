@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def choose(page: Any, verdict: str) -> None:
 
 
 def sort(page: Any, head: str) -> str | None:
-    page.get_by_role("button", name=head).click()
+    page.get_by_role("button", name=re.compile(f"^{head}")).click()
     return page.locator("th", has_text=head).get_attribute("aria-sort")
 
 
