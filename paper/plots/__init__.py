@@ -1,6 +1,7 @@
 """Plots of the book: strategies, ratios to the oracle, shares and calibration."""
 
 from paper.plots.allocation import plot_allocation
+from paper.plots.environment import show_environment
 from paper.plots.ratios import (
     JUST_RUN,
     over_policy,
@@ -40,5 +41,6 @@ __all__ = [
     "ratio_table",
     "ratios",
     "read_off_ratios",
+    "show_environment",
     "strategy_style",
 ]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: What figures call the strategy at 1, which needs no design.
 JUST_RUN = "just run the policy"
+#: Ratios lie close where the highest is less than this many times the lowest.
+CLOSE = 12
 
 
 def ratios(curves: MSECurves) -> dict[str, tuple[Any, Any, Any]]:
@@ -109,9 +111,15 @@ def plot_over_policy(
 
 
 def read_off_ratios(ax: Axes) -> None:
-    """Name ratios on a log axis as people say them: 0.5, 1, 2, 5."""
+    """Name ratios on a log axis as people say them: 0.5, 1, 2, 5, and more where they lie close.
+
+    Call it last: which ones depends on the limits of the axis.
+    """
     ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.autoscale_view()
+    low, high = ax.get_ylim()
+    subs = (1, 2, 5) if high > CLOSE * low else (1, 1.5, 2, 3, 5, 7)
+    ax.yaxis.set_major_locator(LogLocator(subs=subs))
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter(NullFormatter())
 
