@@ -84,9 +84,11 @@ def over_policy(
         logs = np.log(ratio)
         ratio = np.exp(logs.mean(axis=0))
         relative = logs.std(axis=0, ddof=1) / np.sqrt(len(logs))
+    elif isinstance(base, Comparison):
+        raise TypeError("base: must be curves of one environment, as what is compared is")
     else:
-        shares = [each.standard_error / each.mse for each in (found, base)]
-        relative = np.hypot(shares[0], shares[1][own])
+        policy_share = base.standard_error[own] / base.mse[own]
+        relative = np.hypot(found.standard_error / found.mse, policy_share)
     return {
         name: (found.rounds, row, row * error * (name != policy))
         for name, row, error in zip(found.strategies, ratio, relative, strict=True)
