@@ -96,11 +96,10 @@ def _draw(
 ) -> Figure:
     few = len(policy) <= FEW
     if features.shape[1] != 2 or not few:
-        fig, right = plt.subplots(figsize=(5.8, 3.2))
+        fig, right = plt.subplots(figsize=(4.8, 3.0))
     else:
-        # One above the other: side by side their letters would be too small on a phone.
-        fig, (above, right) = plt.subplots(2, 1, figsize=(4.8, 6.2), height_ratios=(1.3, 1))
-        _draw_arrows(above, features, target_direction(features, policy), design, Sigma)
+        fig, (left, right) = plt.subplots(1, 2, figsize=(5.2, 2.9), width_ratios=(1, 1.1))
+        _draw_arrows(left, features, target_direction(features, policy), design, Sigma)
     (_draw_bars if few else _draw_dots)(right, policy, np.sqrt(variances), design.weights)
     return fig
 
@@ -179,7 +178,9 @@ def _draw_bars(ax: Axes, policy: Floats, sigma: Floats, best: Floats) -> None:
     ax.set_xticks(place, names)
     ax.grid(axis="x", visible=False)
     ax.set_title("share of the rounds, %", fontsize=11)
-    ax.legend(loc="best")
+    # Room above the bars for the legend.
+    ax.set_ylim(0, 135 * max(policy.max(), best.max()))
+    ax.legend(loc="upper right")
 
 
 def _draw_dots(ax: Axes, policy: Floats, sigma: Floats, best: Floats) -> None:
