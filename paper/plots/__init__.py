@@ -1,6 +1,7 @@
 """Plots of the book: strategies, ratios to the oracle, shares and calibration."""
 
 from paper.plots.allocation import plot_allocation
+from paper.plots.environment import show_environment
 from paper.plots.ratios import plot_ratios, ratio_table, ratios
 from paper.plots.strategies import (
     READINGS,
@@ -28,5 +29,6 @@ __all__ = [
     "plot_shares",
     "ratio_table",
     "ratios",
+    "show_environment",
     "strategy_style",
 ]

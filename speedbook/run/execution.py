@@ -36,6 +36,8 @@ KERNEL_ARGUMENTS = ["--log-level=ERROR"]
 ERROR_LINES = 8
 #: What libraries of linear algebra read their number of threads from.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: The exit code of a worker that is ended, as shells give it.
+ENDED = 128 + signal.SIGTERM
 #: Seconds between two looks at how far a run has come.
 TICK = 0.2
 #: Colours of terminals.
@@ -89,7 +91,7 @@ def execute_all(
         initargs=(environment,),
     )
     try:
-        futures = {pool.submit(execute, job): job for job in jobs}
+        futures = {pool.submit(_execute_in_worker, job): job for job in jobs}
         for future in _completed(futures, tick):
             try:
                 yield future.result()
@@ -138,7 +140,7 @@ def _prepare_worker(environment: dict[str, str]) -> None:
     signal.signal(signal.SIGINT, lambda *_: None)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGTERM, _end_worker)
     # What fails is told as a result; what an end interrupts in the middle is no news.
     for logger in map(logging.getLogger, ("papermill", "asyncio")):
         logger.addHandler(logging.NullHandler())
@@ -154,6 +156,35 @@ def _prepare_worker(environment: dict[str, str]) -> None:
             os._exit(1)
 
     threading.Thread(target=die_with_parent, daemon=True).start()
+
+
+class _Work:
+    """Whether the worker that this process is runs a notebook now."""
+
+    running = False
+
+
+def _end_worker(*_: object) -> None:
+    """End a worker: with a notebook its kernel first, and an idle one where it stands.
+
+    An idle worker waits for work with the lock of the queue in its hand. If it ended politely
+    between the two parts of a message, it would give the lock back, and the next worker would take
+    the second part for a message and complain.
+    """
+    if _Work.running:
+        sys.exit(ENDED)
+    os._exit(ENDED)
+
+
+def _execute_in_worker(job: Job) -> Finished:
+    """Run one notebook; a worker that is ended meanwhile does not go back to the queue."""
+    _Work.running = True
+    try:
+        return execute(job)
+    except SystemExit:
+        os._exit(ENDED)
+    finally:
+        _Work.running = False
 
 
 def _find_fonts() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ import pytest
 from typer.testing import CliRunner
 
 from speedbook.commands.app import app
+from speedbook.run import execution
 
 from .helpers import FIG, PROP, ROOT, SPEEDBOOK, start
 from .reruns import rerun
@@ -91,6 +93,24 @@ def alive(process: int) -> bool:
     return True
 
 
+def wait_as_a_worker(lock, ready, working: bool) -> None:
+    """Wait as a worker does: for work, with the lock of the queue, or for the end of a notebook."""
+    execution._prepare_worker({})
+    if working:
+
+        def hang(_: object) -> None:
+            ready.set()
+            time.sleep(99)
+
+        execution.execute = hang
+        with contextlib.suppress(BaseException):  # as the pool does
+            execution._execute_in_worker(None)
+        lock.acquire()
+    with lock:
+        ready.set()
+        time.sleep(99)
+
+
 # In processes of their own, with real kernels.
 
 
@@ -117,6 +137,20 @@ class TestKernels:
             assert "Interrupted: what was finished is kept, nothing is half-written." in said
             assert "Traceback" not in said
             assert not (tiny_book.root / "_build" / "running").exists()
+
+    @pytest.mark.parametrize("working", [False, True])
+    def test_an_ended_worker_never_hands_on_the_rest_of_a_message(self, working):
+        """An idle one keeps the lock of the queue; a working one ends and asks for no more."""
+        context = multiprocessing.get_context("spawn")
+        lock, ready = context.Lock(), context.Event()
+        worker = context.Process(target=wait_as_a_worker, args=(lock, ready, working))
+        worker.start()
+        assert ready.wait(120)
+        worker.terminate()
+        worker.join(30)
+        worker.kill()
+        assert worker.exitcode == execution.ENDED
+        assert lock.acquire(timeout=0.2) == working
 
     @pytest.mark.parametrize("kill", [TERM, HUP, KILL])
     def test_a_rerun_leaves_no_folder_that_looks_whole(
@@ -269,6 +303,7 @@ from pathlib import Path
 from paper import datasets
 from paper.datasets import files
 from speedbook.commands.app import app
+from speedbook.run import execution
 
 archive = io.BytesIO()
 with zipfile.ZipFile(archive, "w") as opened:

@@ -1,0 +1,185 @@
+"""An environment in one picture: arrows, noise, target policy, and the optimal shares beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from speedbook import figures
+from speedbook.text import counted
+from speedlib.designs import Design, optimal_design, target_direction
+
+Floats = NDArray[np.float64]
+
+#: Up to so many actions have a place and a number each; more are dots over their noise.
+FEW = 24
+#: Up to so many have their standard deviation written below their number.
+WRITTEN = 8
+POLICY, BEST = figures.COLOURS["vermilion"], figures.COLOURS["blue"]
+#: The ellipse of the noise reaches this far, as a share of the longest arrow.
+ELLIPSE = 0.6
+
+
+def show_environment(
+    features: ArrayLike,
+    policy: ArrayLike,
+    *,
+    name: str,
+    Sigma: ArrayLike | None = None,
+    variances: ArrayLike | None = None,
+) -> None:
+    r"""Display the environment of a page: arrows, noise, target policy and optimal shares.
+
+    With two features the actions are arrows, counted from 1, beside the direction
+    :math:`c=\sum_a\pi(a)x(a)`, and the noise is the ellipse whose half-width along a unit vector
+    :math:`u` is :math:`\sqrt{u^\top\Sigma u}`, in a unit of its own. Whatever the dimension, bars
+    compare the shares of the target policy with those of the optimal design; above `FEW` actions
+    they are dots over the standard deviation of the noise.
+
+    Parameters
+    ----------
+    features : array, shape (A, d)
+    policy : array, shape (A,)
+        Nonnegative, of sum 1.
+    name : str
+        Of the figure, as for `speedbook.figures.show`.
+    Sigma : array, shape (d, d), optional
+        The matrix of the noise, from which the variances follow.
+    variances : array, shape (A,), optional
+        Variances of the actions, where they follow from no matrix.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of `Sigma` and `variances` is given.
+    """
+    features = np.asarray(features, dtype=float)
+    policy = np.asarray(policy, dtype=float)
+    if (Sigma is None) == (variances is None):
+        raise ValueError("Sigma, variances: give one of the two")
+    if Sigma is not None:
+        variances = np.einsum("ad,de,ae->a", features, np.asarray(Sigma, dtype=float), features)
+    variances = np.asarray(variances, dtype=float)
+    design = optimal_design(features, variances, policy=policy)
+    fig = _draw(features, policy, variances, design, Sigma)
+    figures.show(fig, name=name, alt=environment_words(policy, variances, design))
+
+
+def environment_words(policy: Floats, variances: Floats, design: Design) -> str:
+    """Return what the picture of an environment tells.
+
+    Parameters
+    ----------
+    policy, variances : ndarray, shape (A,)
+    design : Design
+        The optimal one.
+    """
+    sigma, support = np.sqrt(variances), design.support
+    listed = ", ".join(f"{100 * design.weights[a]:.0f} % to action {a + 1}" for a in support[:5])
+    more = f" and the rest to {len(support) - 5} others" if len(support) > 5 else ""
+    return (
+        f"{counted(len(policy), 'action')} with standard deviations from {sigma.min():.3g} to "
+        f"{sigma.max():.3g}. The target policy chooses {np.count_nonzero(policy)} of them; "
+        f"the optimal design gives {listed}{more}."
+    )
+
+
+def _draw(
+    features: Floats, policy: Floats, variances: Floats, design: Design, Sigma: ArrayLike | None
+) -> Figure:
+    few = len(policy) <= FEW
+    if features.shape[1] != 2 or not few:
+        fig, right = plt.subplots(figsize=(5.8, 3.2))
+    else:
+        fig, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.4), width_ratios=(1, 1.15))
+        _draw_arrows(left, features, target_direction(features, policy), design, Sigma)
+    (_draw_bars if few else _draw_dots)(right, policy, np.sqrt(variances), design.weights)
+    return fig
+
+
+def _draw_arrows(
+    ax: Axes, features: Floats, direction: Floats, design: Design, Sigma: ArrayLike | None
+) -> None:
+    longest = np.linalg.norm(features, axis=1).max()
+    if Sigma is not None:
+        turn = np.linspace(0, 2 * np.pi, 200)
+        values, vectors = np.linalg.eigh(np.asarray(Sigma, dtype=float))
+        roots = np.sqrt(np.maximum(values, 0))
+        ellipse = vectors @ (roots[:, None] * np.array([np.cos(turn), np.sin(turn)]))
+        ellipse *= ELLIPSE * longest / max(roots.max(), np.finfo(float).tiny)
+        ax.fill(*ellipse, color=figures.PALE["grey"], zorder=0)
+        place = int(np.argmin(ellipse[0] + ellipse[1]))
+        _write(ax, "noise", ellipse[:, place], (-2, -9), figures.GREY)
+    for a, arrow in enumerate(features):
+        best = a in design.support
+        _arrow(ax, arrow, BEST if best else figures.GREY, 2.0 if best else 1.1)
+        away = arrow / max(np.linalg.norm(arrow), np.finfo(float).tiny) * 9
+        _write(ax, f"{a + 1}", arrow, away, BEST if best else figures.GREY)
+    _arrow(ax, direction, POLICY, 2.0)
+    _write(ax, "c", direction, 9 * _free_side(direction, features), POLICY)
+    # Arrows are annotations, which do not widen the axes.
+    ax.plot(*np.vstack([features, direction, np.zeros(2)]).T, linestyle="none")
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.margins(0.15)
+    ax.set_title("actions, and c in red", fontsize=11)
+
+
+def _arrow(ax: Axes, tip: Floats, colour: str, width: float) -> None:
+    style: Any = {"arrowstyle": "-|>", "color": colour, "linewidth": width}
+    style |= {"shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", tuple(tip), (0, 0), arrowprops=style)
+
+
+def _free_side(direction: Floats, arrows: Floats) -> Floats:
+    """Return the unit vector across the direction on whose side the nearest tip is farther."""
+    side = np.array([-direction[1], direction[0]])
+    side /= max(np.linalg.norm(side), np.finfo(float).tiny)
+    step = 0.1 * np.linalg.norm(arrows, axis=1).max() * side
+    nearest = [np.linalg.norm(arrows - direction - s * step, axis=1).min() for s in (1, -1)]
+    return np.asarray(side if nearest[0] > nearest[1] else -side)
+
+
+def _write(ax: Axes, text: str, place: Floats, away: ArrayLike, colour: str) -> None:
+    ax.annotate(
+        text,
+        tuple(place),
+        tuple(np.asarray(away, dtype=float)),
+        textcoords="offset points",
+        ha="center",
+        va="center",
+        fontsize=11,
+        color=colour,
+    )
+
+
+def _draw_bars(ax: Axes, policy: Floats, sigma: Floats, best: Floats) -> None:
+    place = np.arange(len(policy))
+    shown = (("policy", -0.2, policy, POLICY), ("optimal", 0.2, best, BEST))
+    for label, side, shares, colour in shown:
+        ax.bar(place + side, 100 * shares, 0.38, color=colour, label=label)
+    names = [f"{a + 1}" for a in place]
+    ax.set_xlabel("action")
+    if len(policy) <= WRITTEN:
+        names = [f"{a + 1}\n{sd:.2g}" for a, sd in enumerate(sigma)]
+        ax.set_xlabel("action, and σ of its noise")
+    ax.set_xticks(place, names)
+    ax.grid(axis="x", visible=False)
+    ax.set_title("share of the rounds, %", fontsize=11)
+    ax.legend(loc="best")
+
+
+def _draw_dots(ax: Axes, policy: Floats, sigma: Floats, best: Floats) -> None:
+    ax.plot(sigma, 100 * policy, ".", markersize=4, color=POLICY, alpha=0.6, label="policy")
+    used = best > 0
+    ax.plot(sigma[used], 100 * best[used], "o", color=BEST, label="optimal, where not 0")
+    ax.set_yscale("symlog", linthresh=max(float(100 / len(policy)), 0.01))
+    ax.set_ylim(0, None)
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set_xlabel("σ of the noise of an action")
+    ax.set_title("share of the rounds, %", fontsize=11)
+    ax.legend(loc="best")
