@@ -92,6 +92,14 @@ def read_front(paragraph: str) -> Front | None:
     return Front(told if kind == SHORT else f"You will see {told}", need)
 
 
+def split_first(cell: NotebookNode) -> FirstCell:
+    """Return what a first cell says down to the finding, and below it, as it is written."""
+    texts = paragraphs(cell)
+    ends = [place for place, text in enumerate(texts, 1) if read_front(text)]
+    end = ends[0] if ends else len(texts)
+    return FirstCell("\n\n".join(texts[:end]), "\n\n".join(texts[end:]))
+
+
 def first_cell(cell: NotebookNode, minutes: str) -> FirstCell:
     """Return what a page shows for its first cell.
 
@@ -102,19 +110,18 @@ def first_cell(cell: NotebookNode, minutes: str) -> FirstCell:
     minutes : str
         How long the page takes to read.
     """
-    head: list[str] = []
-    rest: list[str] = []
-    into = head
-    for text in paragraphs(cell):
-        if front := read_front(text):
-            # In the notebook the sentence goes on after "In short".
-            finding = front.finding[0].upper() + front.finding[1:]
-            into.append(f"{{.sb-finding}}\n{finding}")
-            into.append(f"{{.sb-need}}\n{NEED} {front.need} *Reading time:* {minutes}.")
-            into = rest
-        else:
-            into.append(_place(text) if text.startswith(PLACE) else text)
-    return FirstCell("\n\n".join(head), "\n\n".join(rest))
+    head, rest = split_first(cell)
+    shown = [_shown(text, minutes) for text in BLANK_LINES.split(head)]
+    return FirstCell("\n\n".join(shown), rest)
+
+
+def _shown(text: str, minutes: str) -> str:
+    if front := read_front(text):
+        # In the notebook the sentence goes on after "In short".
+        finding = front.finding[0].upper() + front.finding[1:]
+        need = f"{NEED} {front.need} *Reading time:* {minutes}."
+        return f"{{.sb-finding}}\n{finding}\n\n{{.sb-need}}\n{need}"
+    return _place(text) if text.startswith(PLACE) else text
 
 
 def _place(text: str) -> str:

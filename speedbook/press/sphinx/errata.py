@@ -20,33 +20,19 @@ from speedbook.claims.registry import REGISTRY
 from speedbook.claims.relations import Relations
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.prose import loose_numbers
+from speedbook.press.formulas import split_statement
 from speedbook.press.sphinx.claim_map import chips, page_relations
+from speedbook.press.sphinx.formulas import formula_display
 from speedbook.press.sphinx.tables import anchor, badge, card_link, muted, page_ledger, reference
 
 logger = logging.getLogger(__name__)
 
-#: Where the statement of a claim ends, and what was measured begins.
-MEASURED = "Measured"
 #: What the text of `Claim.counterexample` is for each verdict.
 EXAMPLE = {
     Verdict.CONTRADICTED: "Counterexample",
     Verdict.VACUOUS: "Why it is empty",
     Verdict.NOT_CONSISTENT: "Example",
 }
-
-
-def split_statement(statement: str) -> tuple[str, str]:
-    """Return what a claim says, and what was measured.
-
-    Examples
-    --------
-    >>> split_statement("One is two. Measured, by counting: one.")
-    ('One is two.', 'Measured, by counting: one.')
-    >>> split_statement("One is two.")
-    ('One is two.', '')
-    """
-    says, _, measured = statement.partition(f" {MEASURED}")
-    return says, f"{MEASURED}{measured}" if measured else ""
 
 
 def errata(relations: Relations, severity: str) -> list[Claim]:
@@ -100,7 +86,7 @@ class Errata(SphinxDirective):
         link = reference(self.env, anchor(claim.id), f"{verdict.symbol} {verdict}")
         page = card_link(self.env, claim.id, row, "page of the claim")
         terms = [
-            (_whose(claim), [_line(nodes.Text(f"{says} "), muted(_place(claim)))]),
+            (_whose(claim), self._says(claim, says)),
             ("Verdict", [_line(badge(verdict, link), nodes.Text(" "), page)]),
             ("Found", [_line(*_found(claim, row, measured))]),
         ]
@@ -117,6 +103,13 @@ class Errata(SphinxDirective):
             terms.append(("Rests on it", [_line(*chips(self.env, above, relations))]))
         return terms
 
+    def _says(self, claim: Claim, says: str) -> list[nodes.Node]:
+        """Return the words, the formula if there is one, and the place."""
+        formula = formula_display(self.env, claim.id)
+        if formula is None:
+            return [_line(nodes.Text(f"{says} "), muted(_place(claim)))]
+        return [_line(nodes.Text(says)), formula, _line(muted(_place(claim)))]
+
     def _corrections(self, claim: Claim, relations: Relations) -> nodes.bullet_list:
         rows = page_ledger(self.env)["claims"]
         items = nodes.bullet_list()
@@ -127,9 +120,13 @@ class Errata(SphinxDirective):
                 nodes.Text(" "),
                 card_link(self.env, name, rows[name], relations.claims[name].title),
                 nodes.Text(f". {split_statement(relations.claims[name].statement)[0]} "),
-                muted(name),
             )
-            items += nodes.list_item("", line)
+            formula = formula_display(self.env, name)
+            if formula is None:
+                line += muted(name)
+                items += nodes.list_item("", line)
+            else:
+                items += nodes.list_item("", line, formula, _line(muted(name)))
         return items
 
     def _parsed(self, claim: str, text: str) -> list[nodes.Node]:

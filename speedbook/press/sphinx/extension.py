@@ -53,6 +53,7 @@ from speedbook.press.sphinx.claim_map import (
 )
 from speedbook.press.sphinx.errata import Errata
 from speedbook.press.sphinx.explorer import setup_explorer
+from speedbook.press.sphinx.formulas import setup_formulas
 from speedbook.press.sphinx.page_html import setup_page
 from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
@@ -152,6 +153,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("score", ScoreRole())
     app.add_role("quoted", QuotedRole())
     setup_explorer(app)
+    setup_formulas(app)
     app.connect("source-read", show_as_page)
     setup_page(app)
     app.connect("env-updated", keep_index_entries)
