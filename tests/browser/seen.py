@@ -66,7 +66,7 @@ SIDES = """() => [...document.querySelectorAll("table.dataframe")].flatMap(table
       [getComputedStyle(heads[place]).textAlign, getComputedStyle(cell).textAlign]))
 })"""
 #: Whether the table of each frame is wider, and what the frame draws, before and after it scrolls.
-FRAMES = """() => [...document.querySelectorAll(".cell_output .output:has(table.dataframe)")].map(frame => {
+FRAMES = """() => [...document.querySelectorAll(".output:has(table.dataframe)")].map(frame => {
   const names = frame.querySelector("tbody th"), style = getComputedStyle(frame)
   frame.scrollLeft = frame.scrollWidth
   return {

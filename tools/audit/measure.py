@@ -140,7 +140,8 @@ def violations(page: Any, look: str, *rules: str) -> list[Violation]:
     """Return what axe-core finds on an open page, by these of its rules or by all."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    # Opened from the disk, a page may not read its own styles a second time.
+    options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
     if rules:
         options["runOnly"] = {"type": "rule", "values": list(rules)}
     found = page.evaluate("(options) => axe.run(document, options)", options)["violations"]
