@@ -2,15 +2,18 @@
 
 Directives
 
-- ``{ledger-table}``: every claim with its verdict.
+- ``{ledger-table}`` and ``{ledger-totals}``: every claim with its verdict, and their number, see
+  `speedbook.press.sphinx.ledger_table`.
 - ``{parameter-table}``: the parameters of the page's notebook.
 - ``{regret-table}``: the statements on regret, read in both ways, see
   `speedbook.press.sphinx.regret_table`.
-- ``{errata}``: the claims of the paper that fail, see `speedbook.press.sphinx.errata`.
+- ``{errata}`` and ``{errata-summary}``: the claims of the paper that fail, see
+  `speedbook.press.sphinx.errata`.
 - ``{advice-form}``: which strategy to use, see `speedbook.press.sphinx.advice_form`.
 - ``{scoreboard}``: how many claims have which verdict, see `speedbook.press.sphinx.scoreboard`.
 - ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see
-  `speedbook.press.sphinx.claim_map`.
+  `speedbook.press.sphinx.claim_map`; ``{claim-groups}``: the same by groups, see
+  `speedbook.press.sphinx.map_groups`.
 - ``{explorer}``: arrows, noise and policy that can be moved, see `speedbook.press.sphinx.explorer`.
 
 Roles
@@ -21,7 +24,7 @@ Roles
 - ``{quoted}``: a number that is not ours, or that the set-up fixes; see `speedbook.notebook.prose`.
 - ``{explore}``: a link that sets the explorer of its page.
 
-And every notebook that says what it shows gets the box of `speedbook.press.front_matter`.
+And every notebook becomes a page by the template of `speedbook.press.template`.
 
 The ledger is ``book/ledger.json`` beside the pages: the committed one in a plain checkout, and the
 one derived from the notebooks just executed where `speedbook build` stages the book. What is not in
@@ -40,10 +43,8 @@ from sphinx.util.docutils import SphinxRole
 from sphinx.util.index_entries import split_index_msg
 
 from speedbook.claims.ledger import lookup
-from speedbook.claims.registry import REGISTRY, load_registry
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import to_notebook
-from speedbook.press.front_matter import as_page
 from speedbook.press.keys import appearance_key
 from speedbook.press.sphinx.advice_form import AdviceForm, add_script
 from speedbook.press.sphinx.claim_map import (
@@ -53,20 +54,22 @@ from speedbook.press.sphinx.claim_map import (
     skip_map,
     visit_map,
 )
-from speedbook.press.sphinx.errata import Errata
+from speedbook.press.sphinx.errata import Errata, ErrataSummary
 from speedbook.press.sphinx.explorer import setup_explorer
 from speedbook.press.sphinx.formulas import setup_formulas
+from speedbook.press.sphinx.ledger_table import LedgerTable, LedgerTotals, add_ledger_script
+from speedbook.press.sphinx.map_groups import ClaimGroups, add_map_script
 from speedbook.press.sphinx.page_html import setup_page
 from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
 from speedbook.press.sphinx.tables import (
-    LedgerTable,
     ParameterTable,
     anchor,
     badge,
     page_ledger,
     reference,
 )
+from speedbook.press.template import as_page
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -115,15 +118,11 @@ class QuotedRole(SphinxRole):
 
 
 def show_as_page(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Give a notebook its box while Sphinx reads it; the file, which readers download, stays."""
+    """Give a notebook the form of a page while Sphinx reads it; its file stays, for readers."""
     if Path(app.env.doc2path(docname)).suffix != ".ipynb":
         return
-    name, root = f"{docname}.ipynb", Path(app.srcdir)
-    # Not from the ledger, which changes with every build.
-    app.env.note_dependency(str(root / REGISTRY))
     try:
-        claims = [claim.id for claim in load_registry(root).of_notebook(name)]
-        source[0] = json.dumps(as_page(to_notebook(json.loads(source[0])), name, claims))
+        source[0] = json.dumps(as_page(to_notebook(json.loads(source[0])), f"{docname}.ipynb"))
     except ValueError as error:
         logger.warning("%s", error, location=docname)
 
@@ -145,12 +144,15 @@ def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register directives and roles, and what notebooks need."""
     app.add_directive("ledger-table", LedgerTable)
+    app.add_directive("ledger-totals", LedgerTotals)
     app.add_directive("parameter-table", ParameterTable)
     app.add_directive("regret-table", RegretTable)
     app.add_directive("errata", Errata)
+    app.add_directive("errata-summary", ErrataSummary)
     app.add_directive("advice-form", AdviceForm)
     app.add_directive("scoreboard", Scoreboard)
     app.add_directive("claim-map", ClaimMap)
+    app.add_directive("claim-groups", ClaimGroups)
     app.add_directive("claim-foundations", ClaimFoundations)
     app.add_node(MapNode, html=(visit_map, None), latex=(skip_map, None), text=(skip_map, None))
     app.add_role("ledger", LedgerRole())
@@ -163,6 +165,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_page(app)
     app.connect("env-updated", keep_index_entries)
     app.connect("html-page-context", add_script)
+    app.connect("html-page-context", add_ledger_script)
+    app.connect("html-page-context", add_map_script)
     return {
         "parallel_read_safe": True,
         "parallel_write_safe": True,
