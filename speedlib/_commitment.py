@@ -46,6 +46,18 @@ class Commitment:
     The arrays are read-only, also after `copy.deepcopy` and pickling, and no view of the ones that
     were passed in. Where all replications share one allocation, counts and coefficients are one
     row, broadcast to their shape; what is computed from them looks at it once.
+
+    Examples
+    --------
+    >>> from speedlib import Oracle, motivating_example
+    >>> example = motivating_example(3)
+    >>> trial = Oracle().begin(
+    ...     example.bandit.features, example.policy, 100, rng=1, variances=example.bandit.variances
+    ... )
+    >>> trial.commitment.counts.tolist()
+    [78, 0, 22]
+    >>> trial.commitment.coefficients.round(3).tolist()
+    [0.85, 0.0, 0.121]
     """
 
     counts: Counts

@@ -36,6 +36,13 @@ class ValueEstimate:
     ------
     TypeError, ValueError
         If `degrees_of_freedom` are no positive numbers, or of another shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> estimate = ValueEstimate(np.array(2.0), np.array(0.1), np.array(True))
+    >>> [round(float(end), 3) for end in estimate.interval(0.95)]
+    [1.804, 2.196]
     """
 
     value: Floats

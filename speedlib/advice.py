@@ -103,6 +103,15 @@ class Advice:
         Why, with the claims of the companion that say so.
     command : str
         Lines of Python that compute the exact figure for one's own features and policy.
+
+    Examples
+    --------
+    >>> from speedlib import advise
+    >>> advice = advise(20, 4, 5000)
+    >>> advice.code
+    'SPEED.practical()'
+    >>> advice.build().name
+    'SPEED, practical'
     """
 
     key: str

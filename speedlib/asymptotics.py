@@ -154,6 +154,11 @@ def best_exploration_length(cost: ArrayLike, rounds: int) -> Floats:
     -------
     array, shape (...,)
         A length that is neither rounded nor limited by the budget.
+
+    Examples
+    --------
+    >>> float(best_exploration_length(4.0, rounds=10_000))
+    200.0
     """
     v = np.asarray(real_array("cost", cost), dtype=np.float64)
     if not np.all(v >= 0):

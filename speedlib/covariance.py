@@ -55,6 +55,17 @@ class CovarianceEstimate:
     optimality : array, shape (...,)
         Relative violation of the optimality conditions, 0 where a formula gives the optimum: see
         `speedlib.psd.fit_psd`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from speedlib import Rewards, estimate_covariance
+    >>> rewards = Rewards(np.array([9, 9]), np.array([1.0, 0.0]), np.array([4.5, 18.0]))
+    >>> found = estimate_covariance(rewards, np.eye(2))
+    >>> found.variances.round(6).tolist()
+    [0.5, 2.0]
+    >>> bool(found.identified), int(found.rank)
+    (False, 2)
     """
 
     Sigma: Floats
@@ -142,6 +153,16 @@ def estimate_covariance(
     eigenvalues of the regression in coordinates in which M is the identity. The basis of the
     features does not matter to it. The penalty is weak where exploration saw little: actions in
     such directions may get variances that are many times too large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from speedlib import Rewards
+    >>> features = [[1, 0], [0, 1], [1, 1]]
+    >>> means, scatters = np.array([1.0, 0.0, 1.0]), np.array([9.0, 18.0, 45.0])
+    >>> rewards = Rewards(np.array([9, 9, 9]), means, scatters)
+    >>> estimate_covariance(rewards, features).Sigma.round(6).tolist()
+    [[1.0, 1.0], [1.0, 2.0]]
     """
     check_choice("method", method, COVARIANCE_ESTIMATES)
     features = check_features(features)

@@ -54,6 +54,17 @@ class MSECurves:
         Mean squared errors of G groups of replications, for the bootstrap.
     group_sizes : array of int, shape (G,)
         Replications of each group.
+
+    Examples
+    --------
+    >>> from speedlib import OnPolicy, Oracle, mse_curve, unit_ball
+    >>> ball = unit_ball()
+    >>> strategies = [Oracle(), OnPolicy()]
+    >>> curves = mse_curve(ball.bandit, ball.policy, strategies, [200, 800], 100, seed=1)
+    >>> curves
+    MSECurves(Oracle, On-policy; rounds [200, 800], 100 replications)
+    >>> bool((curves.mse[0] < curves.mse[1]).all())
+    True
     """
 
     strategies: tuple[str, ...]

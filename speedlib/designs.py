@@ -66,7 +66,16 @@ TOLERANCES = {
 
 
 class DesignWarning(UserWarning):
-    """An optimal design missed its tolerance; the text names the cause and the cure."""
+    """An optimal design missed its tolerance; the text names the cause and the cure.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", DesignWarning)
+    ...     optimal_design([[1, 0], [0, 1]], variances=[1, 4], policy=[0.5, 0.5]).efficiency_bound
+    1.0
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,6 +104,15 @@ class Design:
         One of ``CRITERIA``.
     iterations : int
         Iterations of the solver.
+
+    Examples
+    --------
+    >>> from speedlib import optimal_design
+    >>> design = optimal_design([[1, 0], [0, 1]], variances=[1, 4], policy=[0.5, 0.5])
+    >>> round(design.value, 6)
+    2.25
+    >>> design.weights.round(3).tolist(), design.support.tolist()
+    ([0.333, 0.667], [0, 1])
     """
 
     weights: Floats

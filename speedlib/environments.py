@@ -48,6 +48,14 @@ class Environment:
     bandit : LinearBandit
     policy : array, shape (A,)
         Target policy.
+
+    Examples
+    --------
+    >>> from speedlib import LinearBandit
+    >>> bandit = LinearBandit([[1, 0], [0, 1]], theta=[2, 1], variances=[1, 4])
+    >>> world = Environment("two actions", bandit, [0.5, 0.5])
+    >>> world.value
+    1.5
     """
 
     name: str
@@ -108,6 +116,14 @@ def unit_ball(
     The paper gives the three groups of actions, the high variance 0.35 and the probability 0.1 of
     the informative action, but no coordinates (Appendix D, file addl_expt.tex): the angles, the
     low variance and the probability 0.8 are our choice.
+
+    Examples
+    --------
+    >>> ball = unit_ball()
+    >>> ball.bandit.variances.round(3).tolist()
+    [0.05, 0.35, 0.07, 0.125, 0.2]
+    >>> ball.policy.round(3).tolist()
+    [0.8, 0.1, 0.033, 0.033, 0.033]
     """
     n_actions = check_count("n_actions", n_actions, 3)
     if n_actions == 3:
@@ -172,6 +188,14 @@ def motivating_example(
     Notes
     -----
     Section 3 of the paper (file loss_definition.tex) gives all but the variances.
+
+    Examples
+    --------
+    >>> example = motivating_example(4)
+    >>> example.bandit.features.round(3).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.707, 0.707], [0.707, 0.707]]
+    >>> example.policy.round(3).tolist()
+    [0.9, 0.033, 0.033, 0.033]
     """
     n_actions = check_count("n_actions", n_actions, 3)
     variances = check_variances(variances, 2)
@@ -223,6 +247,12 @@ def high_dimensional_ball(
     The paper (Appendix D, file addl_expt.tex) has d = 15, 20, 25 with d² + 20 actions, places
     them "in a unit ball in R²", and says no more than that the informative actions have high
     variance and low probability: angles, directions and numbers are our choice.
+
+    Examples
+    --------
+    >>> ball = high_dimensional_ball(4)
+    >>> ball.bandit.features.shape, round(ball.value, 3)
+    ((36, 4), 0.886)
     """
     d = check_count("dimension", dimension, 2)
     count = check_count("n_actions", d**2 + 20 if n_actions is None else n_actions, d + 1)
@@ -252,6 +282,14 @@ def one_hot(policy: ArrayLike, variances: ArrayLike, *, noise: str = "gaussian")
 
     Here :math:`b_*(a) \propto \pi(a)\sigma(a)` and
     :math:`nL_n^* = \bigl(\sum_a\pi(a)\sigma(a)\bigr)^2`. All means are 0.
+
+    Examples
+    --------
+    >>> from speedlib import optimal_design
+    >>> world = one_hot([0.5, 0.5], [1.0, 4.0])
+    >>> design = optimal_design(world.bandit.features, world.bandit.variances, policy=world.policy)
+    >>> round(design.value, 6)
+    2.25
     """
     check_order(policy, {"variances": variances}, name="policy")
     variances = check_variances(variances)
@@ -319,6 +357,15 @@ def fit_environment(
     noise : str
         Noise law of the bandit.
     name : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> table = rng.standard_normal((60, 3))
+    >>> world = fit_environment(table, table[:, 0] + rng.standard_normal(60), n_low=10)
+    >>> world.bandit.n_actions, world.bandit.d
+    (60, 3)
     """
     X, y = prepare_table(X, y, preprocessing)
     threshold_policy(np.ones(len(X)), n_low, low_probability)  # refuses before the fit, not after

@@ -236,6 +236,13 @@ def policy_value(
     ------
     ValueError
         If an argument breaks its rule.
+
+    Examples
+    --------
+    >>> rewards = Rewards.from_log([0, 0, 1], [1.0, 3.0, 5.0], n_actions=2)
+    >>> estimate = policy_value(rewards, [[1, 0], [0, 1]], direction=[0.5, 0.5], variances=[2, 1])
+    >>> round(float(estimate.value), 6), round(float(estimate.standard_error), 6)
+    (3.5, 0.707107)
     """
     rows = {"variances": variances, "weights": weights}
     check_order(features, rows, {"direction": direction})
@@ -316,6 +323,13 @@ def least_squares(
     ------
     ValueError
         If an argument breaks its rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rewards = Rewards.from_log([0, 0, 1], [1.0, 3.0, 5.0], n_actions=2)
+    >>> least_squares(rewards, np.eye(2)).round(6).tolist()
+    [2.0, 5.0]
     """
     check_order(features, {"variances": variances})
     features = check_features(features)

@@ -30,6 +30,12 @@ class Identifiability:
         Entries of :math:`\Sigma_*`: d(d+1)/2.
     determined : array of bool, shape (A,)
         Whether the variance of each action is a function of the explored actions' variances.
+
+    Examples
+    --------
+    >>> from speedlib import identifiability
+    >>> identifiability([[1, 0], [0, 1], [1, 1]], [0.5, 0.5, 0])
+    Identifiability(rank 2 of 3, the variances of 2 of 3 actions determined)
     """
 
     rank: int

@@ -46,6 +46,13 @@ class Rewards:
         Mean reward of each action, in units of reward; 0 where the action was not pulled.
     scatters : array, shape (..., A)
         Sum of squared deviations from the mean, in units of reward squared.
+
+    Examples
+    --------
+    >>> log = Rewards.from_log([0, 0, 2], [1.0, 3.0, 5.0], n_actions=3)
+    >>> both = log + Rewards.from_log([1], [4.0], n_actions=3)
+    >>> both.counts.tolist(), int(both.rounds)
+    ([2, 1, 1], 4)
     """
 
     counts: Counts

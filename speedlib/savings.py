@@ -53,6 +53,18 @@ class Saving:
     low, high : ndarray, shape (2,)
         Ends of bootstrap intervals for the true number; 0 and infinite where too many of the
         repeated experiments do not determine the value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from speedlib import SPEED, commit, estimate_saving, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> trial = SPEED.practical().begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+    >>> commitment = commit(trial, lambda counts: ball.bandit.pull(counts, rng))
+    >>> last = ball.bandit.pull(commitment.counts, rng)
+    >>> saving = estimate_saving(trial, last, seed=3, repetitions=20)
+    >>> saving.rounds.shape, bool((saving.low <= saving.rounds).all())
+    ((2,), True)
     """
 
     losses: Floats
@@ -133,6 +145,18 @@ def estimate_saving(
     far it is off. It counts as infinitely far in both directions: where more of them than a tail of
     the interval holds are such, `low` is 0 and `high` is infinite. `rounds` is corrected by the
     median of those that are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from speedlib import SPEED, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> trial = SPEED.practical().begin(ball.bandit.features, ball.policy, rounds=2000, rng=1)
+    >>> commitment = commit(trial, lambda counts: ball.bandit.pull(counts, rng))
+    >>> last = ball.bandit.pull(commitment.counts, rng)
+    >>> saving = estimate_saving(trial, last, seed=3, repetitions=20)
+    >>> bool(saving.rounds[0] > 2000)  # worth more rounds than it took
+    True
     """
     if not isinstance(trial, ExploreThenCommitTrial) or not isinstance(trial.strategy, PlugIn):
         name = getattr(trial, "name", type(trial).__name__)

@@ -120,6 +120,15 @@ def mse_curve(
     and results that are summed in order: memory does not grow with the number of replications, and
     workers cannot change a bit of a result on one type of machine. An interrupt ends the workers
     and goes on to the caller.
+
+    Examples
+    --------
+    >>> from speedlib import SPEED, OnPolicy, mse_curve, unit_ball
+    >>> ball = unit_ball()
+    >>> strategies = [OnPolicy(), SPEED.practical()]
+    >>> curves = mse_curve(ball.bandit, ball.policy, strategies, [1000], 200, seed=1)
+    >>> (curves.mse / curves.oracle_loss).round(2).tolist()
+    [[1.66], [1.08]]
     """
     check_bandit(bandit)
     strategies = check_strategies(strategies)

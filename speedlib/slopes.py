@@ -33,7 +33,13 @@ RESAMPLES = 4000
 
 
 class Slope(NamedTuple):
-    """A slope of logarithms with the ends of its interval."""
+    """A slope of logarithms with the ends of its interval.
+
+    Examples
+    --------
+    >>> Slope(-1.5, -1.6, -1.4).low
+    -1.6
+    """
 
     estimate: float
     low: float
@@ -41,7 +47,14 @@ class Slope(NamedTuple):
 
 
 class FittedSlope(NamedTuple):
-    """A slope of least squares with its standard error; arrays if there were several lines."""
+    """A slope of least squares with its standard error; arrays if there were several lines.
+
+    Examples
+    --------
+    >>> found = log_slope([10, 100], [1.0, 0.1])
+    >>> round(float(found.estimate), 6), float(found.standard_error)
+    (-1.0, 0.0)
+    """
 
     estimate: Floats
     standard_error: Floats
@@ -64,6 +77,13 @@ def slope_weights(x: ArrayLike) -> Floats:
     ------
     ValueError
         If the numbers are not finite, not of moderate size, or fewer than two differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights = slope_weights([0, 1, 2])
+    >>> weights.tolist(), float(weights @ np.array([1, 3, 5]))
+    ([-0.5, 0.0, 0.5], 2.0)
     """
     points = check_sizes("x", check_finite("x", x))
     if points.ndim != 1 or np.unique(points).size < 2:
@@ -183,6 +203,15 @@ def quantile_slope(
     -----
     No resample is drawn out: its quantile is an order statistic of the sample, whose rank is
     binomial. The cost is that of sorting the samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> samples = [np.abs(rng.standard_normal(400)) / n for n in (10, 100, 1000)]
+    >>> slope = quantile_slope([10, 100, 1000], samples, 0.9, rng=2)
+    >>> slope.low < -1 < slope.high
+    True
     """
     share = check_share("share", share)
     tail, rng = (1 - check_share("level", level)) / 2, check_rng(rng)

@@ -99,6 +99,19 @@ class Trial(ABC):
     setting : Setting
     name : str
         The strategy's name, for messages.
+
+    Examples
+    --------
+    >>> from speedlib import SPEED, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> trial = SPEED.practical(exploration_rounds=40).begin(
+    ...     ball.bandit.features, ball.policy, rounds=400, rng=1
+    ... )
+    >>> rewards = ball.bandit.pull(trial.first_counts(), rng)  # in an experiment: make these pulls
+    >>> last = trial.next_counts(rewards)
+    >>> estimate = trial.estimate(ball.bandit.pull(last, rng))
+    >>> int(last.sum()), trial.committed, bool(estimate.estimable)
+    (360, True, True)
     """
 
     def __init__(self, setting: Setting, name: str) -> None:
@@ -217,6 +230,14 @@ def commit(trial: Trial, pull: Pull) -> Commitment:
         If it is no trial, or `pull` is not callable or returns no rewards.
     ValueError
         If `pull` returns rewards of other pulls.
+
+    Examples
+    --------
+    >>> from speedlib import SPEED, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> trial = SPEED().begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+    >>> int(commit(trial, lambda counts: ball.bandit.pull(counts, rng)).counts.sum())
+    379
     """
     if not isinstance(trial, Trial):
         raise TypeError(f"trial: pass what strategy.begin(...) returns; got {trial!r}")
@@ -283,6 +304,13 @@ class Strategy(ABC):
     ----------
     label : str, optional
         Name in tables and figures, to tell variants of one strategy apart.
+
+    Examples
+    --------
+    >>> from speedlib import SPEED, Uniform
+    >>> strategies = [SPEED.practical(label="mine"), Uniform(estimator="ols")]
+    >>> [(strategy.name, strategy.knows_variances) for strategy in strategies]
+    [('mine', False), ('Uniform', False)]
     """
 
     #: Name in tables and figures unless a label replaces it.

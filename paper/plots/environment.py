@@ -23,6 +23,8 @@ WRITTEN = 8
 POLICY, BEST = figures.COLOURS["vermilion"], figures.COLOURS["blue"]
 #: The ellipse of the noise reaches this far, as a share of the longest arrow.
 ELLIPSE = 0.6
+#: Of arrows whose tips are this near, as a share of the longest, one has a number.
+CLOSE = 0.12
 
 
 def show_environment(
@@ -115,11 +117,17 @@ def _draw_arrows(
         ax.fill(*ellipse, color=figures.PALE["grey"], zorder=0)
         place = int(np.argmin(ellipse[0] + ellipse[1]))
         _write(ax, "noise", ellipse[:, place], (-2, -9), figures.GREY)
-    for a, arrow in enumerate(features):
-        best = a in design.support
-        _arrow(ax, arrow, BEST if best else figures.GREY, 2.0 if best else 1.1)
-        away = arrow / max(np.linalg.norm(arrow), np.finfo(float).tiny) * 9
-        _write(ax, f"{a + 1}", arrow, away, BEST if best else figures.GREY)
+    best = np.isin(np.arange(len(features)), design.support)
+    colours = np.where(best, BEST, figures.GREY)
+    for arrow, used, colour in zip(features, best, colours, strict=True):
+        _arrow(ax, arrow, colour, 2.0 if used else 1.1)
+    numbered: list[Floats] = []
+    for a in np.argsort(~best, kind="stable"):  # the optimal design's keep theirs
+        arrow = features[a]
+        if all(np.linalg.norm(arrow - other) > CLOSE * longest for other in numbered):
+            away = arrow / max(np.linalg.norm(arrow), np.finfo(float).tiny) * 9
+            _write(ax, f"{a + 1}", arrow, away, colours[a])
+            numbered.append(arrow)
     _arrow(ax, direction, POLICY, 2.0)
     _write(ax, "c", direction, 9 * _free_side(direction, features), POLICY)
     # Arrows are annotations, which do not widen the axes.

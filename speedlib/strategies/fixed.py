@@ -51,6 +51,23 @@ class FixedDesign(Strategy):
         ``"feasible"`` and ``"ols"``; see `speedlib.covariance.estimate_covariance`.
     variance_floor : float
         Estimated variances are raised to at least this share of the mean squared residual.
+
+    Examples
+    --------
+    >>> from speedlib import unit_ball
+    >>> class Halves(FixedDesign):  # the first two actions alike, the others never
+    ...     default_name = "Halves"
+    ...
+    ...     def design(self, setting):
+    ...         shares = setting.policy * 0
+    ...         shares[:2] = 0.5
+    ...         return shares
+    ...
+    >>> ball = unit_ball()
+    >>> halves = Halves(estimator="ols", sampling="balanced")
+    >>> trial = halves.begin(ball.bandit.features, ball.policy, rounds=100, rng=1)
+    >>> trial.first_counts().tolist()
+    [50, 50, 0, 0, 0]
     """
 
     estimator: str = "wls"
@@ -152,6 +169,15 @@ class Oracle(Strategy):
     rounding : {"efficient", "ceil", "floor"}
         From the design to whole pulls. ``"efficient"`` spends the budget exactly; ``"ceil"`` is
         what Proposition 5 prints, and can exceed it by one pull less than there are support points.
+
+    Examples
+    --------
+    >>> from speedlib import unit_ball
+    >>> ball = unit_ball()
+    >>> features, variances = ball.bandit.features, ball.bandit.variances
+    >>> trial = Oracle().begin(features, ball.policy, rounds=300, rng=1, variances=variances)
+    >>> trial.first_counts().tolist()
+    [98, 0, 202, 0, 0]
     """
 
     default_name: ClassVar[str] = "Oracle"
@@ -193,6 +219,14 @@ class OnPolicy(FixedDesign):
     two of them; it includes the draw of the actions. Under ``"balanced"`` nothing is drawn, and it
     takes the sample variance within each action; one with a single reward takes the mean of the
     others'.
+
+    Examples
+    --------
+    >>> from speedlib import unit_ball
+    >>> ball = unit_ball()
+    >>> run = OnPolicy(estimator="mean", sampling="balanced")
+    >>> run.begin(ball.bandit.features, ball.policy, rounds=300, rng=1).first_counts().tolist()
+    [240, 30, 10, 10, 10]
     """
 
     default_name: ClassVar[str] = "On-policy"
@@ -215,6 +249,14 @@ class Uniform(FixedDesign):
     ----------
     estimator, sampling, covariance, variance_floor
         See `FixedDesign`.
+
+    Examples
+    --------
+    >>> from speedlib import unit_ball
+    >>> ball = unit_ball()
+    >>> alike = Uniform(estimator="ols", sampling="balanced")
+    >>> alike.begin(ball.bandit.features, ball.policy, rounds=300, rng=1).first_counts().tolist()
+    [60, 60, 60, 60, 60]
     """
 
     default_name: ClassVar[str] = "Uniform"

@@ -39,6 +39,14 @@ class PerArm(ExploreThenCommit):
     ----------
     J. Neyman, "On the two different aspects of the representative method", J. Roy. Statist. Soc.
     97 (1934) 558-625.
+
+    Examples
+    --------
+    >>> from speedlib import unit_ball
+    >>> ball = unit_ball()
+    >>> trial = PerArm().begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+    >>> trial.first_counts().tolist()
+    [4, 4, 4, 4, 4]
     """
 
     default_name: ClassVar[str] = "Per-arm"

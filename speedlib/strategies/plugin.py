@@ -53,6 +53,23 @@ class PlugIn(ExploreThenCommit):
     exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
         See `ExploreThenCommit`. ``exploration_rounds="tuned"`` needs an exploration that
         determines the variances and is not offered for ``"pca"``.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from speedlib import unit_ball
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Even(PlugIn):  # explores, then pulls all actions alike
+    ...     default_name = "Even"
+    ...
+    ...     def designs(self, variances, setting):
+    ...         return np.full(variances.shape, 1 / variances.shape[-1])
+    ...
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> trial = Even().begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+    >>> trial.next_counts(ball.bandit.pull(trial.first_counts(), rng)).tolist()
+    [76, 76, 76, 76, 76]
     """
 
     exploration: str = "pca"
@@ -293,6 +310,14 @@ class AOptimal(_WholeSpace):
 
     The choices are those of `PlugIn` and `ExploreThenCommit`. The features must span the space:
     `begin` refuses others.
+
+    Examples
+    --------
+    >>> from speedlib import unit_ball
+    >>> ball = unit_ball()
+    >>> trial = AOptimal().begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+    >>> int(trial.first_counts().sum()), trial.committed
+    (20, False)
     """
 
     default_name: ClassVar[str] = "A-optimal"
@@ -307,6 +332,14 @@ class DOptimal(_WholeSpace):
 
     The choices are those of `PlugIn` and `ExploreThenCommit`. The features must span the space:
     `begin` refuses others.
+
+    Examples
+    --------
+    >>> from speedlib import unit_ball
+    >>> ball = unit_ball()
+    >>> trial = DOptimal().begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+    >>> int(trial.first_counts().sum()), trial.committed
+    (20, False)
     """
 
     default_name: ClassVar[str] = "D-optimal"
@@ -323,6 +356,16 @@ class GOptimal(_WholeSpace):
     finds, the design is the same. The estimate is weighted by the estimated variances, as for the
     other plug-in strategies, whose choices it has. The features must span the space: `begin`
     refuses others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from speedlib import play, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> trial = GOptimal().begin(ball.bandit.features, ball.policy, rounds=400, rng=1)
+    >>> estimate = play(trial, lambda counts: ball.bandit.pull(counts, rng))
+    >>> bool(estimate.estimable)
+    True
     """
 
     default_name: ClassVar[str] = "G-optimal"

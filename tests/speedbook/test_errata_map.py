@@ -15,7 +15,7 @@ from .pressed import words
 
 PAGES = {
     "index": "# Book\n\n```{toctree}\nledger\nscore\nmap\nerrata\n```\n",
-    "ledger": "# Ledger\n\n```{ledger-table}\n```\n",
+    "ledger": "# Ledger\n\n```{ledger-totals}\n```\n\n```{ledger-table}\n```\n",
     "score": "# Score\n\n```{scoreboard}\n```\n\nOf them "
     "{score}`paper fails statement` fail, {score}`open` of all are open.\n",
     "map": "# Map\n\n```{claim-map}\n```\n"
@@ -23,9 +23,11 @@ PAGES = {
         f"\n## {kind}\n\n```{{claim-foundations}} {kind}\n```\n"
         for kind in ("survives", "falls", "fault", "firm")
     ),
-    "errata": "# Errata\n\n## Statements\n\n```{errata} statement\n```\n"
-    "\n## Steps\n\n```{errata} proof step\n```\n"
-    "\n## Slips\n\n```{errata} slip\n```\n",
+    "errata": "# Errata\n\n```{errata-summary}\n```\n"
+    "\n(errata-conclusion)=\n## Conclusions\n\n```{errata} conclusion\n```\n"
+    "\n(errata-statement)=\n## Statements\n\n```{errata} statement\n```\n"
+    "\n(errata-proof-step)=\n## Steps\n\n```{errata} proof step\n```\n"
+    "\n(errata-slip)=\n## Slips\n\n```{errata} slip\n```\n",
 }
 #: Theorem 1 holds though Lemma 1, on which it rests, does not; Corollary 1 falls with it.
 CLAIMS = {
@@ -72,7 +74,7 @@ def ledger_row(entry, verdict):
 
 @pytest.fixture
 def press(tmp_path):
-    def run(pages=PAGES, absent=(), found=None, **changes):
+    def run(pages=PAGES, absent=(), found=None, groups=None, **changes):
         """Return pages by name and what Sphinx complained about."""
         book = tmp_path / "book"
         book.mkdir()
@@ -87,6 +89,8 @@ def press(tmp_path):
             for name, (_, more) in CLAIMS.items()
         ]
         (book / "claims.yml").write_text(yaml.safe_dump({"claims": entries}))
+        if groups is not None:
+            (book / "groups.yml").write_text(yaml.safe_dump({"groups": groups}))
         known = [entry for entry in entries if entry["id"] not in absent]
         rows = {e["id"]: ledger_row(e, CLAIMS[e["id"]][0]) for e in known}
         for name, more in (found or {}).items():

@@ -2,13 +2,14 @@
 
 Directives
 
-- ``{claim-map}``: the picture, with what its signs mean.
+- ``{claim-map}``: the whole picture, with what its signs mean.
 - ``{claim-foundations} KIND``: the claims of one of the `KINDS`, each with what it rests on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from speedbook.claims.registry import REGISTRY, load_registry
-from speedbook.claims.relations import Relations
+from speedbook.claims.relations import Relations, Statement
 from speedbook.claims.rules import Verdict
 from speedbook.press.sphinx.map_picture import map_svg
 from speedbook.press.sphinx.tables import (
@@ -81,24 +82,39 @@ class MapNode(nodes.General, nodes.Element):  # type: ignore[misc]
     """The picture; its children are the links, which Sphinx resolves and checks."""
 
 
+def map_picture(
+    env: BuildEnvironment, relations: Relations, heads: Sequence[str], name: str
+) -> MapNode:
+    """Return the picture of some statements, to be found under a name."""
+    rows, statements = page_ledger(env)["claims"], relations.statements()
+    picture: MapNode = MapNode("", relations=relations, heads=tuple(heads), name=name)
+    picture += [card_link(env, name, rows[name], name) for name in shown_claims(statements, heads)]
+    return picture
+
+
+def shown_claims(statements: Mapping[str, Statement], heads: Sequence[str]) -> list[str]:
+    """Return the claims that a picture of some statements shows, each once."""
+    return list(
+        dict.fromkeys(
+            name for head in heads for name in (*statements[head].claims, *statements[head].ours)
+        )
+    )
+
+
 class ClaimMap(SphinxDirective):
-    """Draw the map, with a key to its signs."""
+    """Draw the whole map, with a key to its signs."""
 
     def run(self) -> list[nodes.Node]:
         """Return the key and the picture."""
-        relations, rows = page_relations(self.env), page_ledger(self.env)["claims"]
-        shown = [
-            name
-            for statement in relations.statements().values()
-            for name in (*statement.claims, *statement.ours)
-        ]
-        picture = MapNode("", relations=relations)
-        picture += [card_link(self.env, name, rows[name], name) for name in dict.fromkeys(shown)]
+        relations = page_relations(self.env)
+        statements = relations.statements()
+        heads = list(statements)
+        verdicts = {relations.verdicts[name] for name in shown_claims(statements, heads)}
         key = nodes.paragraph("", classes=["claim-map-key"])
         for verdict in Verdict:
-            if verdict in {relations.verdicts[name] for name in shown}:
+            if verdict in verdicts:
                 key += [badge(verdict), nodes.Text(" ")]
-        return [key, picture]
+        return [key, map_picture(self.env, relations, heads, "Map of the claims")]
 
 
 def visit_map(translator: HTML5Translator, node: MapNode) -> None:
@@ -108,8 +124,8 @@ def visit_map(translator: HTML5Translator, node: MapNode) -> None:
         for link in node.findall(nodes.reference)
     }
     translator.body.append(
-        '<div class="claim-map" tabindex="0" role="region" aria-label="Map of the claims">\n'
-        f"{map_svg(node['relations'], links)}\n</div>\n"
+        f'<div class="claim-map" tabindex="0" role="region" aria-label="{escape(node["name"])}">\n'
+        f"{map_svg(node['relations'], links, node['heads'])}\n</div>\n"
     )
     raise nodes.SkipNode
 
@@ -139,35 +155,32 @@ class ClaimFoundations(SphinxDirective):
         return [found]
 
     def _row(self, kind: str, name: str, relations: Relations) -> nodes.row:
-        claim, verdict = relations.claims[name], relations.verdicts[name]
-        row = page_ledger(self.env)["claims"][name]
-        cells: list[Content] = [
-            [badge(verdict)],
-            [
-                card_link(self.env, name, row, claim.title),
-                nodes.Text(" "),
-                muted(f"{claim.place} · {name}"),
-            ],
-            chips(self.env, relations.above(name), relations)
-            if kind == "fault"
-            else self._rests(name, relations),
-        ]
-        if LAST[kind]:
-            cells.append(chips(self.env, claim.corrected_by, relations))
-        return nodes.row("", *map(entry, cells))
+        bears = chips(self.env, relations.above(name), relations)
+        last = [chips(self.env, relations.claims[name].corrected_by, relations)] * len(LAST[kind])
+        rests = bears if kind == "fault" else rests_on(self.env, name, relations)
+        return claim_row(self.env, name, relations, rests, *last)
 
-    def _rests(self, name: str, relations: Relations) -> list[nodes.Node]:
-        """Return what a claim rests on directly, and what fails further down."""
-        direct = relations.claims[name].rests_on
-        further = [other for other in relations.broken(name) if other not in direct]
-        shown = chips(self.env, direct, relations)
-        if further:
-            line = nodes.inline("", "and further down: ", classes=["sb-muted"])
-            for name in further:
-                sign = relations.verdicts[name].symbol
-                line += [reference(self.env, anchor(name), f"{sign} {name}"), nodes.Text(" ")]
-            shown += [nodes.Text(" "), line]
-        return shown
+
+def claim_row(env: BuildEnvironment, name: str, relations: Relations, *cells: Content) -> nodes.row:
+    """Return a row of a table: verdict and claim, then the cells that are given."""
+    claim, row = relations.claims[name], page_ledger(env)["claims"][name]
+    link = card_link(env, name, row, claim.title)
+    named = [link, nodes.Text(" "), muted(f"{claim.place} · {name}")]
+    return nodes.row("", *map(entry, [[badge(relations.verdicts[name])], named, *cells]))
+
+
+def rests_on(env: BuildEnvironment, name: str, relations: Relations) -> list[nodes.Node]:
+    """Return what a claim rests on directly, and what fails further down."""
+    direct = relations.claims[name].rests_on
+    further = [other for other in relations.broken(name) if other not in direct]
+    shown = chips(env, direct, relations)
+    if further:
+        line = nodes.inline("", "and further down: ", classes=["sb-muted"])
+        for other in further:
+            sign = relations.verdicts[other].symbol
+            line += [reference(env, anchor(other), f"{sign} {other}"), nodes.Text(" ")]
+        shown += [nodes.Text(" "), line]
+    return shown
 
 
 #: Head of the last column, where there is one.

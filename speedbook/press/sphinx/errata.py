@@ -3,6 +3,9 @@
 The directive is ``{errata} SEVERITY``, as in ``{errata} proof step``: what of the paper goes with
 the claim. An entry says what is printed, or how we read it, what was found, the counterexample, and
 what takes its place. A claim of ours is never among them, whatever its verdict.
+
+``{errata-summary}`` counts them by severity and gives each of the gravest a line. It leads to the
+labels ``errata-conclusion``, ``errata-statement``, ``errata-proof-step`` and ``errata-slip``.
 """
 
 from __future__ import annotations
@@ -17,36 +20,22 @@ from sphinx.util.docutils import SphinxDirective
 from speedbook.claims.cards import rounded_record
 from speedbook.claims.claim import Claim, Severity
 from speedbook.claims.registry import REGISTRY
-from speedbook.claims.relations import Relations
+from speedbook.claims.relations import END_OF_NAME, Relations
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.prose import loose_numbers
 from speedbook.press.sphinx.claim_map import chips, page_relations
+from speedbook.press.sphinx.formulas import formula_display
+from speedbook.press.sphinx.statements import measured, says
 from speedbook.press.sphinx.tables import anchor, badge, card_link, muted, page_ledger, reference
 
 logger = logging.getLogger(__name__)
 
-#: Where the statement of a claim ends, and what was measured begins.
-MEASURED = "Measured"
 #: What the text of `Claim.counterexample` is for each verdict.
 EXAMPLE = {
     Verdict.CONTRADICTED: "Counterexample",
     Verdict.VACUOUS: "Why it is empty",
     Verdict.NOT_CONSISTENT: "Example",
 }
-
-
-def split_statement(statement: str) -> tuple[str, str]:
-    """Return what a claim says, and what was measured.
-
-    Examples
-    --------
-    >>> split_statement("One is two. Measured, by counting: one.")
-    ('One is two.', 'Measured, by counting: one.')
-    >>> split_statement("One is two.")
-    ('One is two.', '')
-    """
-    says, _, measured = statement.partition(f" {MEASURED}")
-    return says, f"{MEASURED}{measured}" if measured else ""
 
 
 def errata(relations: Relations, severity: str) -> list[Claim]:
@@ -56,6 +45,48 @@ def errata(relations: Relations, severity: str) -> list[Claim]:
         for name, claim in relations.claims.items()
         if relations.fails(name) and claim.origin != "ours" and claim.severity == severity
     ]
+
+
+#: What of the paper goes with a claim: of one, of several.
+COUNTED = {
+    "conclusion": ("reading of a conclusion falls", "readings of a conclusion fall"),
+    "statement": ("statement is false or empty", "statements are false or empty"),
+    "proof step": ("step of a proof fails", "steps of proofs fail"),
+    "slip": ("slip", "slips"),
+}
+#: Of these the summary has a line for each claim.
+GRAVEST = ("conclusion", "statement")
+
+
+class ErrataSummary(SphinxDirective):
+    """Count the errata by severity, and name the gravest."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a line of counts and, for each of the gravest severities, a list."""
+        relations = page_relations(self.env)
+        counts = nodes.bullet_list("", classes=["errata-counts"])
+        lists: list[nodes.Node] = []
+        for severity in get_args(Severity):
+            claims = errata(relations, severity)
+            head = f"{len(claims)} {COUNTED[severity][len(claims) != 1]}"
+            label = f"errata-{severity.replace(' ', '-')}"
+            counts += nodes.list_item("", _line(reference(self.env, label, head)))
+            if severity in GRAVEST and claims:
+                items = [self._item(claim, relations) for claim in claims]
+                lists.append(nodes.paragraph("", "", nodes.strong("", head)))
+                lists.append(nodes.bullet_list("", *items, classes=["errata-gravest"]))
+        return [counts, *lists]
+
+    def _item(self, claim: Claim, relations: Relations) -> nodes.list_item:
+        verdict = relations.verdicts[claim.id]
+        sign = nodes.inline("", verdict.symbol, classes=["errata-sign", verdict.css_class])
+        link = nodes.reference("", claim.title, refid=_anchor(claim.id), internal=True)
+        name = END_OF_NAME.split(claim.place)[0].strip()
+        mended = "repaired" if claim.corrected_by else "not repaired"
+        # As it is written in titles: "Theorem 1" of "Theorem 1 and Section 4.1".
+        said = "" if " ".join(name.split()[:2]) in claim.title else f"{name}: "
+        tail = muted(f"{verdict}, {mended}")
+        return nodes.list_item("", _line(sign, nodes.Text(f" {said}"), link, nodes.Text(" "), tail))
 
 
 class Errata(SphinxDirective):
@@ -96,13 +127,12 @@ class Errata(SphinxDirective):
 
     def _terms(self, claim: Claim, relations: Relations) -> list[tuple[str, list[nodes.Node]]]:
         row, verdict = page_ledger(self.env)["claims"][claim.id], relations.verdicts[claim.id]
-        says, measured = split_statement(claim.statement)
         link = reference(self.env, anchor(claim.id), f"{verdict.symbol} {verdict}")
         page = card_link(self.env, claim.id, row, "page of the claim")
         terms = [
-            (_whose(claim), [_line(nodes.Text(f"{says} "), muted(_place(claim)))]),
+            (_whose(claim), self._says(claim)),
             ("Verdict", [_line(badge(verdict, link), nodes.Text(" "), page)]),
-            ("Found", [_line(*_found(claim, row, measured))]),
+            ("Found", [_line(*_found(claim, row))]),
         ]
         if claim.constants:
             terms.insert(1, ("Read", [_line(nodes.Text(_how_read(claim.constants)))]))
@@ -117,6 +147,13 @@ class Errata(SphinxDirective):
             terms.append(("Rests on it", [_line(*chips(self.env, above, relations))]))
         return terms
 
+    def _says(self, claim: Claim) -> list[nodes.Node]:
+        """Return the words, the formula if there is one, and the place."""
+        formula = formula_display(self.env, claim.id)
+        if formula is None:
+            return [_line(*says(claim), nodes.Text(" "), muted(_place(claim)))]
+        return [_line(*says(claim)), formula, _line(muted(_place(claim)))]
+
     def _corrections(self, claim: Claim, relations: Relations) -> nodes.bullet_list:
         rows = page_ledger(self.env)["claims"]
         items = nodes.bullet_list()
@@ -126,10 +163,16 @@ class Errata(SphinxDirective):
                 badge(verdict),
                 nodes.Text(" "),
                 card_link(self.env, name, rows[name], relations.claims[name].title),
-                nodes.Text(f". {split_statement(relations.claims[name].statement)[0]} "),
-                muted(name),
+                nodes.Text(". "),
+                *says(relations.claims[name]),
+                nodes.Text(" "),
             )
-            items += nodes.list_item("", line)
+            formula = formula_display(self.env, name)
+            if formula is None:
+                line += muted(name)
+                items += nodes.list_item("", line)
+            else:
+                items += nodes.list_item("", line, formula, _line(muted(name)))
         return items
 
     def _parsed(self, claim: str, text: str) -> list[nodes.Node]:
@@ -173,10 +216,10 @@ def _line(*content: nodes.Node) -> nodes.paragraph:
     return nodes.paragraph("", "", *content)
 
 
-def _found(claim: Claim, row: dict[str, Any], measured: str) -> list[nodes.Node]:
+def _found(claim: Claim, row: dict[str, Any]) -> list[nodes.Node]:
     """Return what was found beside what the claim says; nothing if it cannot be tested."""
     if "estimate" not in row:
         return []
     effect = nodes.strong("", " ".join(rounded_record(row)).strip())
     word = "empty if" if claim.kind == "vacuous" else "the claim:"
-    return [effect, nodes.Text(f"; {word} {row['rule']}. "), muted(measured)]
+    return [effect, nodes.Text(f"; {word} {row['rule']}. "), muted(measured(claim))]

@@ -2,15 +2,18 @@
 
 Directives
 
-- ``{ledger-table}``: every claim with its verdict.
+- ``{ledger-table}`` and ``{ledger-totals}``: every claim with its verdict, and their number, see
+  `speedbook.press.sphinx.ledger_table`.
 - ``{parameter-table}``: the parameters of the page's notebook.
 - ``{regret-table}``: the statements on regret, read in both ways, see
   `speedbook.press.sphinx.regret_table`.
-- ``{errata}``: the claims of the paper that fail, see `speedbook.press.sphinx.errata`.
+- ``{errata}`` and ``{errata-summary}``: the claims of the paper that fail, see
+  `speedbook.press.sphinx.errata`.
 - ``{advice-form}``: which strategy to use, see `speedbook.press.sphinx.advice_form`.
 - ``{scoreboard}``: how many claims have which verdict, see `speedbook.press.sphinx.scoreboard`.
 - ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see
-  `speedbook.press.sphinx.claim_map`.
+  `speedbook.press.sphinx.claim_map`; ``{claim-groups}``: the same by groups, see
+  `speedbook.press.sphinx.map_groups`.
 - ``{explorer}``: arrows, noise and policy that can be moved, see `speedbook.press.sphinx.explorer`.
 
 Roles
@@ -51,13 +54,15 @@ from speedbook.press.sphinx.claim_map import (
     skip_map,
     visit_map,
 )
-from speedbook.press.sphinx.errata import Errata
+from speedbook.press.sphinx.errata import Errata, ErrataSummary
 from speedbook.press.sphinx.explorer import setup_explorer
+from speedbook.press.sphinx.formulas import setup_formulas
+from speedbook.press.sphinx.ledger_table import LedgerTable, LedgerTotals, add_ledger_script
+from speedbook.press.sphinx.map_groups import ClaimGroups, add_map_script
 from speedbook.press.sphinx.page_html import setup_page
 from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
 from speedbook.press.sphinx.tables import (
-    LedgerTable,
     ParameterTable,
     anchor,
     badge,
@@ -139,12 +144,15 @@ def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register directives and roles, and what notebooks need."""
     app.add_directive("ledger-table", LedgerTable)
+    app.add_directive("ledger-totals", LedgerTotals)
     app.add_directive("parameter-table", ParameterTable)
     app.add_directive("regret-table", RegretTable)
     app.add_directive("errata", Errata)
+    app.add_directive("errata-summary", ErrataSummary)
     app.add_directive("advice-form", AdviceForm)
     app.add_directive("scoreboard", Scoreboard)
     app.add_directive("claim-map", ClaimMap)
+    app.add_directive("claim-groups", ClaimGroups)
     app.add_directive("claim-foundations", ClaimFoundations)
     app.add_node(MapNode, html=(visit_map, None), latex=(skip_map, None), text=(skip_map, None))
     app.add_role("ledger", LedgerRole())
@@ -152,10 +160,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("score", ScoreRole())
     app.add_role("quoted", QuotedRole())
     setup_explorer(app)
+    setup_formulas(app)
     app.connect("source-read", show_as_page)
     setup_page(app)
     app.connect("env-updated", keep_index_entries)
     app.connect("html-page-context", add_script)
+    app.connect("html-page-context", add_ledger_script)
+    app.connect("html-page-context", add_map_script)
     return {
         "parallel_read_safe": True,
         "parallel_write_safe": True,

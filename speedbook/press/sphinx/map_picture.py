@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 
@@ -22,18 +22,27 @@ def short(verdict: Verdict) -> str:
     return str(verdict).removesuffix(" over the measured range")
 
 
-def map_svg(relations: Relations, links: Mapping[str, str]) -> str:
-    """Return the map as the text of an SVG; each claim leads where its link says."""
+def map_svg(
+    relations: Relations, links: Mapping[str, str], heads: Collection[str] | None = None
+) -> str:
+    """Return the map as the text of an SVG; each claim leads where its link says.
+
+    With the heads of some statements it shows these and the arrows between them.
+    """
     statements = relations.statements()
+    edges = relations.edges
+    if heads is not None:
+        statements = {head: statements[head] for head in heads}
+        edges = {pair: names for pair, names in edges.items() if set(pair) <= statements.keys()}
     heights = {head: _height(statement) for head, statement in statements.items()}
-    layout = lay_out(heights, relations.edges, GAP)
+    layout = lay_out(heights, edges, GAP)
     boxes = "\n".join(
         _box(statement, _corner(layout, statement.head, heights), relations, links)
         for statement in statements.values()
     )
     arrows = "\n".join(
         _arrow(layout.ways[pair], layout, any(map(relations.fails, names)))
-        for pair, names in relations.edges.items()
+        for pair, names in edges.items()
     )
     columns = max(layout.columns.values(), default=0) + 1
     width = columns * (WIDTH + BETWEEN) - BETWEEN + 2 * MARGIN

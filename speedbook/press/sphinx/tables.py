@@ -1,4 +1,4 @@
-"""The tables of the book's pages: the ledger, and the parameters of a notebook."""
+"""What the tables of the book's pages are made of, and the parameters of a notebook."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from speedbook.claims.agreement import agreement_text
-from speedbook.claims.cards import level_text, rounded_record
 from speedbook.claims.ledger import LEDGER, read_ledger
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import read_notebook
 from speedbook.notebook.parameters import notebook_parameters
 from speedbook.press.cards import card_anchor, row_anchor
-from speedbook.run.provenance import commit_text
-from speedbook.text import counted, duration
 
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
 
 Content = Sequence[nodes.Node]
 
-#: Whose a claim is, in a row of the ledger.
+#: Whose a claim is, in a row of a table.
 WHOSE = {"paper": "printed", "reading": "our reading", "ours": "ours"}
 
 
@@ -66,38 +62,6 @@ def muted(text: str) -> nodes.inline:
     return nodes.inline("", text, classes=["sb-muted"])
 
 
-class LedgerTable(SphinxDirective):
-    """List all claims, and say below where the results come from, which only a build knows."""
-
-    HEADS = ("Verdict", "Claim", "Found", "Rule", "Run")
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table, each row a target for badges, and the facts of the build."""
-        ledger = page_ledger(self.env)
-        rows = [self._row(*item) for item in ledger["claims"].items()]
-        found: list[nodes.Node] = [table(self.HEADS, rows, "ledger-table")]
-        if "build" in ledger:
-            found.append(nodes.paragraph("", _facts(ledger["build"]), classes=["ledger-build"]))
-        return found
-
-    def _row(self, claim: str, row: dict[str, Any]) -> nodes.row:
-        name = anchor(claim)
-        self.env.domains["std"].note_hyperlink_target(name, self.env.docname, name, row["title"])
-        verdict = Verdict(row["verdict"])
-        cells: list[Content] = [
-            [badge(verdict)],
-            [
-                card_link(self.env, claim, row, row["title"]),
-                nodes.Text(" "),
-                muted(" · ".join([row["place"], *_kind(row), claim])),
-            ],
-            _found(row),
-            [nodes.Text(row["rule"])] if row["rule"] else [],
-            _run(row),
-        ]
-        return nodes.row("", *map(entry, cells), ids=[name])
-
-
 def reference(
     env: BuildEnvironment, target: str, text: str, kind: str = "ref", warn: bool = True
 ) -> nodes.Node:
@@ -119,47 +83,6 @@ def card_link(env: BuildEnvironment, claim: str, row: dict[str, Any], text: str)
     if "estimate" in row:
         return reference(env, card_anchor(claim), text)
     return reference(env, "/" + row["notebook"].removesuffix(".ipynb"), text, "doc")
-
-
-def _kind(row: dict[str, Any]) -> list[str]:
-    """Return whose a claim is, how a statement on regret is read, and its evidence."""
-    read = f"read: {row['reading']}" if "reading" in row else ""
-    return [text for text in (WHOSE[row["origin"]], read, row.get("evidence", "")) if text]
-
-
-def _found(row: dict[str, Any]) -> Content:
-    if "estimate" not in row:
-        return []
-    estimate, interval = rounded_record(row)
-    found = [nodes.Text(f"{estimate} "), nodes.inline("", interval, classes=["sb-interval"])]
-    level = level_text(row.get("level"))
-    return [*found, nodes.Text(" "), muted(level)] if interval and level else found
-
-
-def _run(row: dict[str, Any]) -> Content:
-    """Return how the numbers came about: replications, seed and, of a build, time and agreement."""
-    facts = []
-    if row.get("replications") is not None:
-        facts.append(counted(row["replications"], "replication"))
-    if row.get("runs") is not None:
-        facts[-1] += f" in {counted(row['runs'], 'run')}"
-    if row.get("seed") is not None:
-        facts.append(f"seed {row['seed']}")
-    if "seconds" in row:
-        facts.append(duration(row["seconds"]))
-    parts: list[nodes.Node] = [nodes.Text(", ".join(facts))] if facts else []
-    if agreement := agreement_text(row):
-        parts += [nodes.Text(" "), muted(agreement)]
-    return parts
-
-
-def _facts(build: dict[str, Any]) -> str:
-    word = "" if build["commit"] is None else "commit "
-    commit = word + commit_text(build["commit"], build["changed"])
-    return (
-        f"This build ran every notebook at its {build['profile']}: {commit}; "
-        f"Python {build['python']}, environment {build['environment']}; data {build['data']}."
-    )
 
 
 class ParameterTable(SphinxDirective):
