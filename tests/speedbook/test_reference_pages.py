@@ -118,7 +118,7 @@ def test_the_ledger_stands_in_groups_with_their_tallies(press) -> None:  # noqa:
     assert told[1].endswith("the paper’s 3: 2 hold, 1 fails")
     row = re.search(r'<tr class="([^"]*)" id="claim-lemma-1">.*?</tr>', pages["ledger"], re.S)
     assert "of-paper" in row[1]
-    assert "What it says One < two." in words(row[0])
+    assert "What it saysOne < two." in words(row[0])
 
 
 @pytest.mark.slow
