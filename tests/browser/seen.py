@@ -49,7 +49,7 @@ BARE_ICONS = """() => [...document.querySelectorAll("[class*='fa-'], .admonition
 NAMELESS = """() => [...document.querySelectorAll("button, summary, a[href]")]
   .filter((each) => each.checkVisibility({visibilityProperty: true}))
   .filter((each) => !each.closest("[aria-hidden='true']"))
-  .filter((each) => !(each.ariaLabel || each.title || each.innerText.trim() ||
+  .filter((each) => !(each.ariaLabel || each.title || each.textContent.trim() ||
     each.dataset.bsOriginalTitle || each.querySelector("img[alt]:not([alt='']), svg text")))
   .map((each) => each.outerHTML)"""
 # Formulas that are cut, and that the keyboard cannot reach.
