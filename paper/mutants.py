@@ -17,6 +17,10 @@ FOLDER = Path("tools/mutants")
 #: with it, is noticed by whoever waits.
 CAUGHT = ("killed", "timeout", "segfault")
 
+#: What displays a picture in a notebook, and the modules that draw.
+PICTURES = frozenset({"figures", "show_environment"})
+DRAWING = ("matplotlib", "seaborn", "paper.plots")
+
 Entry = dict[str, Any]
 
 
@@ -82,8 +86,58 @@ def _registry(claims: str) -> dict[str, Entry]:
 
 
 def _code(notebook: Path) -> list[str]:
+    """Return the code on which a notebook's verdicts depend: without remarks, and no pictures.
+
+    A cell that displays a picture does not count, unless a later cell needs a name from it, or it
+    draws random numbers that later cells would get.
+    """
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    kept: list[str] = []
+    needed: set[str] = set()
+    for cell in reversed([c for c in cells if c["cell_type"] == "code"]):
+        tree = ast.parse("".join(cell["source"]))
+        tree.body = [each for each in tree.body if not _is_for_pictures(each)]
+        loads, binds = _names(tree)
+        if loads & PICTURES and not (binds & needed or any("rng" in name for name in loads)):
+            continue
+        needed |= loads
+        kept.append(without_remarks(ast.unparse(tree)))
+    return kept[::-1]
+
+
+def _is_for_pictures(statement: ast.stmt) -> bool:
+    """Say whether a statement imports what draws."""
+    if isinstance(statement, ast.ImportFrom):
+        return str(statement.module).startswith(DRAWING)
+    if isinstance(statement, ast.Import):
+        return all(each.name.startswith(DRAWING) for each in statement.names)
+    return False
+
+
+def _names(tree: ast.Module) -> tuple[set[str], set[str]]:
+    """Return the names that a cell takes from before, and those that it binds."""
+    loads: set[str] = set()
+    binds: set[str] = set()
+    for statement in tree.body:
+        inner = {each.arg for each in ast.walk(statement) if isinstance(each, ast.arg)}
+        fresh: set[str] = set()
+        for node in ast.walk(statement):
+            if isinstance(node, ast.For | ast.comprehension):
+                inner |= {each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)}
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                fresh.add(node.name)
+            elif isinstance(node, ast.alias):
+                fresh.add((node.asname or node.name).split(".")[0])
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                fresh.add(node.id)
+        read = {
+            node.id
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        }
+        loads |= read - inner - binds
+        binds |= fresh
+    return loads, binds
 
 
 @cache

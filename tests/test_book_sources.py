@@ -24,9 +24,9 @@ from speedbook.notebook.contract import (
 )
 from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.notebook.prose import loose_numbers, prose_problems
-from speedbook.press.front_matter import page_problems
 from speedbook.press.pictures import FOLDER, pictures
 from speedbook.press.sphinx.errata import errata
+from speedbook.press.template import page_problems
 from speedbook.run.execution import CELL_TIMEOUT
 
 ROOT = Path(__file__).parents[1]

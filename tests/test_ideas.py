@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from speedbook.notebook.files import code, read_notebook
+from speedbook.notebook.files import code, prose, read_notebook
 from speedbook.notebook.prose import loose_numbers
 
 ROOT = Path(__file__).parents[1]
@@ -54,7 +54,7 @@ def chapter(name: str) -> NotebookNode:
 
 
 def text_of(notebook: NotebookNode) -> str:
-    return "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    return "\n\n".join(text for _, text in prose(notebook))
 
 
 def fences(notebook: NotebookNode) -> list[Fence]:

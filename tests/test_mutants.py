@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from paper.mutants import CAUGHT, changed, dependencies, find_reason, read, without_remarks
+from paper.mutants import (
+    CAUGHT,
+    _code,
+    changed,
+    dependencies,
+    find_reason,
+    read,
+    without_remarks,
+)
 from speedbook.claims.registry import load_registry
 from tools.mutants import __main__ as mutants
 
@@ -196,3 +204,31 @@ def test_the_command_line_says_what_is_wrong(arguments: list[str], code: int, sa
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     assert said in " ".join((done.stdout + done.stderr).split())
+
+
+# What makes results stale.
+
+DRAWS = ["x = 3", "figures.show(x)", "record(x)"]
+
+
+def code_of(folder: Path, *cells: str) -> list[str]:
+    notebook = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    path = folder / "n.ipynb"
+    path.write_text(json.dumps(notebook))
+    return _code(path)
+
+
+def test_a_picture_and_a_remark_change_no_verdict(tmp_path) -> None:
+    before = code_of(tmp_path, *DRAWS)
+    assert before == ["x = 3", "record(x)"]
+    assert code_of(tmp_path, "x = 3  # three", "ax = x\nfigures.show(ax)", "record(x)") == before
+    assert code_of(tmp_path, "from paper.plots import plot_mse\nx = 3", *DRAWS[1:]) == before
+    assert code_of(tmp_path, "x = 4", *DRAWS[1:]) != before
+    # Names that pictures use for themselves are nobody's.
+    loop = "for x in [1]:\n    record(x)"
+    assert code_of(tmp_path, "x = 3\nfigures.show(x)", loop) == [loop]
+
+
+@pytest.mark.parametrize("cell", ["y = 2\nfigures.show(y)", "figures.show(rng.normal())"])
+def test_a_picture_that_later_cells_need_counts(tmp_path, cell) -> None:
+    assert code_of(tmp_path, cell, "record(y)") == [cell, "record(y)"]

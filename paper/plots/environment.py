@@ -23,6 +23,8 @@ WRITTEN = 8
 POLICY, BEST = figures.COLOURS["vermilion"], figures.COLOURS["blue"]
 #: The ellipse of the noise reaches this far, as a share of the longest arrow.
 ELLIPSE = 0.6
+#: Of arrows whose tips are this near, as a share of the longest, one has a number.
+CLOSE = 0.12
 
 
 def show_environment(
@@ -94,9 +96,9 @@ def _draw(
 ) -> Figure:
     few = len(policy) <= FEW
     if features.shape[1] != 2 or not few:
-        fig, right = plt.subplots(figsize=(5.8, 3.2))
+        fig, right = plt.subplots(figsize=(4.8, 3.0))
     else:
-        fig, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.4), width_ratios=(1, 1.15))
+        fig, (left, right) = plt.subplots(1, 2, figsize=(5.2, 2.9), width_ratios=(1, 1.1))
         _draw_arrows(left, features, target_direction(features, policy), design, Sigma)
     (_draw_bars if few else _draw_dots)(right, policy, np.sqrt(variances), design.weights)
     return fig
@@ -115,11 +117,17 @@ def _draw_arrows(
         ax.fill(*ellipse, color=figures.PALE["grey"], zorder=0)
         place = int(np.argmin(ellipse[0] + ellipse[1]))
         _write(ax, "noise", ellipse[:, place], (-2, -9), figures.GREY)
-    for a, arrow in enumerate(features):
-        best = a in design.support
-        _arrow(ax, arrow, BEST if best else figures.GREY, 2.0 if best else 1.1)
-        away = arrow / max(np.linalg.norm(arrow), np.finfo(float).tiny) * 9
-        _write(ax, f"{a + 1}", arrow, away, BEST if best else figures.GREY)
+    best = np.isin(np.arange(len(features)), design.support)
+    colours = np.where(best, BEST, figures.GREY)
+    for arrow, used, colour in zip(features, best, colours, strict=True):
+        _arrow(ax, arrow, colour, 2.0 if used else 1.1)
+    numbered: list[Floats] = []
+    for a in np.argsort(~best, kind="stable"):  # the optimal design's keep theirs
+        arrow = features[a]
+        if all(np.linalg.norm(arrow - other) > CLOSE * longest for other in numbered):
+            away = arrow / max(np.linalg.norm(arrow), np.finfo(float).tiny) * 9
+            _write(ax, f"{a + 1}", arrow, away, colours[a])
+            numbered.append(arrow)
     _arrow(ax, direction, POLICY, 2.0)
     _write(ax, "c", direction, 9 * _free_side(direction, features), POLICY)
     # Arrows are annotations, which do not widen the axes.
@@ -170,7 +178,9 @@ def _draw_bars(ax: Axes, policy: Floats, sigma: Floats, best: Floats) -> None:
     ax.set_xticks(place, names)
     ax.grid(axis="x", visible=False)
     ax.set_title("share of the rounds, %", fontsize=11)
-    ax.legend(loc="best")
+    # Room above the bars for the legend.
+    ax.set_ylim(0, 135 * max(policy.max(), best.max()))
+    ax.legend(loc="upper right")
 
 
 def _draw_dots(ax: Axes, policy: Floats, sigma: Floats, best: Floats) -> None:

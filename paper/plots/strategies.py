@@ -1,8 +1,9 @@
 """How strategies are drawn.
 
-A strategy keeps its colour, marker and line on every page, so that a reader learns them once. The
-colours are the house's; marker and line say the same again for readers who see no colours and for
-prints in grey.
+A strategy keeps its colour, marker and line on every page, so that a reader learns them once. SPEED
+stands out, running the policy is the one it is compared with, and what else there is stays grey.
+The colours are the house's; marker and line say the same again for readers who see no colours and
+for prints in grey.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from speedbook.figures import COLOURS, GREY, in_figure
 
 if TYPE_CHECKING:
     from speedlib.curves import MSECurves
+
+#: What is drawn for comparison alone: told apart by marker, line and name.
+BASELINE: Mapping[str, Any] = {"color": COLOURS["grey"], "linewidth": 1.2, "zorder": 2}
 
 #: How each strategy is drawn, on every page.
 STRATEGIES: Mapping[str, Mapping[str, Any]] = {
@@ -84,17 +88,17 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
         "marker": "s",
         "linestyle": (0, (1, 1.2)),
     },
-    "A-optimal": {"color": COLOURS["green"], "marker": "^", "linestyle": "-."},
-    "G-optimal": {"color": COLOURS["purple"], "marker": "D", "linestyle": "-."},
-    "D-optimal": {"color": COLOURS["sky"], "marker": "v", "linestyle": (0, (1, 1.2))},
-    "Uniform": {"color": COLOURS["grey"], "marker": "X", "linestyle": (0, (1, 1.2))},
+    "A-optimal": {**BASELINE, "marker": "^", "linestyle": "-."},
+    "G-optimal": {**BASELINE, "marker": "D", "linestyle": "-."},
+    "D-optimal": {**BASELINE, "marker": "v", "linestyle": (0, (1, 1.2))},
+    "Uniform": {**BASELINE, "marker": "X", "linestyle": (0, (1, 1.2))},
     "Your own": {
         "color": COLOURS["violet"],
         "marker": "*",
         "markersize": 10,
         "linestyle": (0, (3, 1)),
     },
-    "Per-arm": {"color": COLOURS["orange"], "marker": "P", "linestyle": (0, (3, 1, 1, 1))},
+    "Per-arm": {**BASELINE, "marker": "P", "linestyle": (0, (3, 1, 1, 1))},
 }
 
 #: What figures call SPEED under the two readings of its estimate of the noise matrix, which differ

@@ -38,9 +38,9 @@ from speedbook.notebook.files import (
 )
 from speedbook.notebook.prose import prose_problems
 from speedbook.paths import mirror, write_if_changed
-from speedbook.press.front_matter import page_problems
 from speedbook.press.jupyter_book import PressError, press, stage
 from speedbook.press.pictures import pictures
+from speedbook.press.template import page_problems
 from speedbook.run.cache import Cache, Run, page_key, run_key, shared_key
 from speedbook.run.execution import Finished, Job, execute_all, kernel_environment
 from speedbook.run.failures import ENOUGH, Failures, cause

@@ -117,6 +117,30 @@ def cell_name(notebook: NotebookNode, cell: NotebookNode) -> str:
     return f"cell {place} ({lines[0][:60]})" if lines else f"cell {place}"
 
 
+def figure_name(cell: NotebookNode) -> str:
+    """Return the name by which links find the figure of a cell, or an empty text."""
+    return str(_figure(cell).get("name", ""))
+
+
+def caption(cell: NotebookNode) -> str:
+    """Return the caption of the figure that a cell shows, in MyST, or an empty text."""
+    return str(_figure(cell).get("caption", ""))
+
+
+def _figure(cell: NotebookNode) -> dict[str, Any]:
+    options = cell.metadata.get("mystnb", {}).get("figure", {})
+    return options if isinstance(options, dict) else {}
+
+
+def prose(notebook: NotebookNode) -> list[tuple[NotebookNode, str]]:
+    """Return what a notebook says in MyST, with the cell of each: its Markdown and its captions."""
+    texts = [
+        (cell, cell.source if cell.cell_type == "markdown" else caption(cell))
+        for cell in notebook.cells
+    ]
+    return [(cell, text) for cell, text in texts if text]
+
+
 def claim_records(cell: NotebookNode) -> list[dict[str, Any]]:
     """Return each record of a claim that a cell shows."""
     return [

@@ -21,7 +21,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
 from nbformat import NotebookNode
 
-from speedbook.notebook.files import cell_name
+from speedbook.notebook.files import cell_name, prose
 
 #: The notebooks that keep the rule.
 RULED = ("notebooks/figures/", "notebooks/claims/")
@@ -31,6 +31,14 @@ DECIMAL = re.compile(
     r"(?<!Section )(?<![\w./])(?<!\w-)\d[\d_]*(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)(?!\w|\.\d)"
 )
 DIRECTIVE = re.compile(r"\{([\w:+-]+)\}\s*(.*)")
+#: A role or a formula, and a link with its text.
+ONE_WORD = re.compile(r"\{[\w:-]+\}(`+).+?\1|\$\$.+?\$\$|\$[^$]+\$", re.S)
+LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+#: What stands between two sentences: a small letter begins none, and an abbreviation ends none.
+SENTENCE = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][*_)]))(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!\bp\.)"
+    r"\s+(?=[*_(\[]*[^\Wa-z\d_])"
+)
 CODE_DIRECTIVES = frozenset({"code", "code-block", "code-cell", "sourcecode", "literalinclude"})
 #: Kinds of token whose content a reader reads. In HTML that includes the tags.
 READ = frozenset("text math_inline math_inline_double math_block amsmath html_block".split())
@@ -85,6 +93,32 @@ def _read_inline(children: Iterable[Token]) -> Iterator[str]:
             yield child.content
 
 
+def plain_words(text: str) -> list[str]:
+    """Return the words of a paragraph; a formula, or what a role shows, is one.
+
+    Examples
+    --------
+    >>> plain_words("The [loss of SPEED](a.ipynb) is {ledger}`x.estimate:.2f`: $a + b$ *less*.")
+    ['The', 'loss', 'of', 'SPEED', 'is', 'X:', 'X', '*less*.']
+    """
+    return [word for word in _bare(text).split() if re.search(r"\w", word)]
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a paragraph, with ``X`` for each formula and role.
+
+    Examples
+    --------
+    >>> sentences("It is {quoted}`0.5`. $x = 1. y$ is *less?* Yes, e.g. $a$ (see p. 1).")
+    ['It is X.', 'X is *less?*', 'Yes, e.g. X (see p. 1).']
+    """
+    return SENTENCE.split(_bare(text).strip())
+
+
+def _bare(text: str) -> str:
+    return LINKED.sub(r"\1", ONE_WORD.sub("X", text))
+
+
 def prose_problems(name: str, notebook: NotebookNode) -> list[str]:
     """Say which cells of a notebook of `RULED` hold loose numbers, a sentence for each cell."""
     if not name.startswith(RULED):
@@ -92,6 +126,6 @@ def prose_problems(name: str, notebook: NotebookNode) -> list[str]:
     return [
         f"{cell_name(notebook, cell)}: {', '.join(loose)}: bind each number to the ledger, "
         "{ledger}`claim.estimate`, or mark it as quoted, {quoted}`0.35`"
-        for cell in notebook.cells
-        if cell.cell_type == "markdown" and (loose := loose_numbers(cell.source))
+        for cell, text in prose(notebook)
+        if (loose := loose_numbers(text))
     ]

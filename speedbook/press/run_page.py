@@ -12,35 +12,31 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from html import escape, unescape
+from html import escape
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 import yaml
-from docutils import nodes
 from docutils.core import publish_parts
-from docutils.parsers.rst.directives.admonitions import Admonition
-from docutils.statemachine import StringList
 from jinja2 import Environment, FileSystemLoader
 from markdown_it import MarkdownIt
 from mdit_py_plugins.amsmath import amsmath_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from myst_nb.docutils_ import Parser
 from nbformat import NotebookNode
 from pybtex.database import parse_file
 from pybtex.exceptions import PybtexError
-from sphinx.util.docutils import CustomReSTDispatcher
-from sphinx.util.nodes import split_explicit_title
 
-from speedbook.claims.cards import badge_html
-from speedbook.claims.ledger import lookup, read_ledger
+from speedbook.claims.ledger import read_ledger
 from speedbook.claims.registry import load_registry
-from speedbook.claims.rules import Verdict
-from speedbook.notebook.files import V4, read_notebook
+from speedbook.notebook.captions import shown_figures
+from speedbook.notebook.files import V4, caption, code_cells, figure_name, read_notebook
 from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown
 from speedbook.press.attachments import STAND_IN, with_stand_ins
+from speedbook.press.front_matter import split_first
+from speedbook.press.lead import tagged_cells, take_lead
+from speedbook.press.run_reader import Book, Reader
 from speedbook.run.execution import ANSI
 from speedbook.run.folder import Request
 from speedbook.run.folder import facts as run_facts
@@ -61,9 +57,6 @@ DATA_FRAME = re.compile(r'<table [^>]*class="(?=dataframe)')
 #: A link that takes its words from where it leads to, and the heading that they are.
 EMPTY_LINK = re.compile(r"\[\]\((?P<page>[^)#\s]+)\)")
 HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
-#: Roles that docutils has, and roles that lead to another place of the book.
-NATIVE = frozenset({"math", "sub", "sup"})
-LEADING = frozenset({"any", "doc", "download", "eq", "numref", "ref", "term"})
 #: For docutils: the extensions are those of ``_config.yml``; only errors are shown, on the page.
 EXTENSIONS = "amsmath attrs_block attrs_inline colon_fence deflist dollarmath fieldlist smartquotes"
 SETTINGS = {
@@ -138,12 +131,13 @@ def page_html(
     """
     shown = deepcopy(notebook)
     pictures: dict[str, str] = {}
+    _lead_first(shown)
     for cell in shown.cells:
         _prepare(cell, folder, pictures)
-    with _Book(claims, works):
+    with Book(claims, works, numbered := _numbered(shown)):
         parts = publish_parts(
             V4.writes(shown),
-            parser=_Reader(pictures),
+            parser=Reader(pictures, numbered),
             writer_name="html5",
             settings_overrides=SETTINGS,
         )
@@ -199,12 +193,32 @@ def cited_works(root: Path) -> dict[str, str]:
 # Cells
 
 
+def _lead_first(notebook: NotebookNode) -> None:
+    """Show the lead picture below the finding, if the run drew it."""
+    if [len(shown_figures(cell)) for cell in tagged_cells(notebook)] != [1]:
+        return
+    first, lead = notebook.cells[0], take_lead(notebook)
+    below = deepcopy(first)
+    below.id = "below"
+    first.source, below.source = split_first(first)
+    notebook.cells[:1] = [first, lead, below]
+
+
+def _numbered(notebook: NotebookNode) -> dict[str, int]:
+    """Return the numbers of the page's figures with a caption, by their names."""
+    cells = [cell for cell in code_cells(notebook) if caption(cell) and shown_figures(cell)]
+    return {figure_name(cell): number for number, cell in enumerate(cells, 1)}
+
+
 def _prepare(cell: NotebookNode, folder: Path | None, pictures: dict[str, str]) -> None:
     """Put into a cell what is beside it, and take out what is elsewhere on the page or too long."""
     if PARAMETERS & set(cell.metadata.get("tags", [])):
         cell.metadata["tags"].append("remove-input")
     for output in cell.get("outputs", []):
-        _shorten(output)
+        _shorten(output, bool(caption(cell)))
+    if caption(cell) and folder:
+        options = cell.metadata["mystnb"]["figure"]
+        options["caption"] = EMPTY_LINK.sub(lambda link: _title(folder, link), caption(cell))
     if attached := cell.pop("attachments", {}):
         cell.source = with_stand_ins(cell.source, attached, pictures)
     if cell.cell_type == "markdown" and folder:
@@ -221,14 +235,14 @@ def _title(folder: Path, link: re.Match[str]) -> str:
     return link[0]
 
 
-def _shorten(output: NotebookNode) -> None:
+def _shorten(output: NotebookNode, captioned: bool) -> None:
     """Leave of an output what the page shows, and no colours of terminals."""
     if "text" in output:
         output.text = _short(output.text)
     if "traceback" in output:
         output.traceback = [_short("\n".join(output.traceback))]
     if "data" in output:
-        output.data = _shown(output.data, output.metadata)
+        output.data = _shown(output.data, output.metadata, captioned)
 
 
 def _short(text: str) -> str:
@@ -236,9 +250,11 @@ def _short(text: str) -> str:
     return f"{cut}\n… {more:,} more characters are in the notebook." if more > 0 else cut
 
 
-def _shown(data: Mapping[str, str], about: Mapping[str, Any]) -> dict[str, str]:
+def _shown(data: Mapping[str, str], about: Mapping[str, Any], captioned: bool) -> dict[str, str]:
     for kind in (kind for kind in PICTURES if kind in data):
-        return {"text/html": _picture(kind, data[kind], about.get(kind, {}))}
+        picture = _picture(kind, data[kind], about.get(kind, {}))
+        # With a caption it stands in a figure already.
+        return {"text/html": picture if captioned else f"<figure>{picture}</figure>"}
     for kind in (kind for kind in TEXTS if len(data.get(kind, "")) in range(1, MOST)):
         html = _without_formulas(data[kind]) if kind == "text/html" else _displayed(data[kind])
         return {"text/html": html}
@@ -249,7 +265,7 @@ def _picture(kind: str, content: str, about: Mapping[str, Any]) -> str:
     code = b64encode(content.encode()).decode() if kind == "image/svg+xml" else content.strip()
     width = f' width="{about["width"]}"' if "width" in about else ""
     alt = escape(about.get("alt", ""), quote=True)
-    return f'<figure><img src="data:{kind};base64,{code}" alt="{alt}"{width}></figure>'
+    return f'<img src="data:{kind};base64,{code}" alt="{alt}"{width}>'
 
 
 def _without_formulas(html: str) -> str:
@@ -271,98 +287,3 @@ def _displayed(text: str) -> str:
     markdown.use(dollarmath_plugin, allow_space=False, allow_digits=False, renderer=formula)
     html = markdown.use(amsmath_plugin, renderer=escape).render(text)
     return re.sub(r'(?s)<a href="(?!https?:|mailto:|#).*?>(.*?)</a>', r"\1", html)
-
-
-# Roles, directives and links
-
-
-class _Book(CustomReSTDispatcher):
-    """Roles and directives of the book, known for as long as one page is written."""
-
-    def __init__(self, claims: Mapping[str, Mapping[str, Any]], works: Mapping[str, str]) -> None:
-        super().__init__()
-        self.claims, self.works = {name: dict(row) for name, row in claims.items()}, works
-
-    def role(self, role_name: str, *rest: Any) -> Any:
-        return super().role(role_name, *rest) if role_name in NATIVE else (self.show, [])
-
-    def directive(self, directive_name: str, *rest: Any) -> Any:
-        name = "container" if directive_name == "div" else directive_name
-        return super().directive(name, *rest)[0] or _Box, []
-
-    def show(self, name: str, _: str, text: str, line: int, inliner: Any) -> Any:
-        """Return what a role shows; one that nothing is known of, a piece of code."""
-        titled, title, target = split_explicit_title(text.strip())
-        node: nodes.Node = nodes.Text(title if titled else Path(target).name)
-        if name == "quoted":
-            return inliner.parse(text, line, inliner, nodes.Element())
-        if name == "ledger":
-            try:
-                node = nodes.Text(lookup(self.claims, text))
-            except ValueError:
-                node = nodes.emphasis("", f"(not computed in this run: {text})")
-        elif name == "claim-badge" and "verdict" in self.claims.get(text, {}):
-            badge = badge_html(Verdict(self.claims[text]["verdict"]))
-            node = nodes.raw("", badge, format="html")
-        elif name == "claim-badge":
-            node = nodes.emphasis("", f"(no verdict in this run: {text})")
-        elif name.startswith("cite"):
-            works = (self.works.get(key.strip(), key.strip()) for key in text.split(","))
-            node = nodes.Text(f"[{'; '.join(works)}]")
-        elif name not in LEADING:
-            # As Sphinx does: with a tilde, only what a name ends in.
-            word = title.rpartition(".")[2] if title.startswith("~") else title
-            node = nodes.literal("", word.lstrip("~!"))
-        return [node], []
-
-
-class _Box(Admonition):  # type: ignore[misc]
-    """A directive that docutils has not: a box with its title, or else its name, above its text."""
-
-    required_arguments, optional_arguments = 0, 1
-
-    def run(self) -> Any:
-        self.arguments: list[str] = self.arguments or [self.name]
-        self.content: StringList = self.content or StringList([""], "")
-        return super().run()
-
-
-class _Reader(Parser):  # type: ignore[misc]
-    """The parser of notebooks, for a page that has no other beside it.
-
-    Pictures are attached to its cells, by what stands in for them.
-    """
-
-    def __init__(self, pictures: Mapping[str, str]) -> None:
-        super().__init__()
-        self.pictures = pictures
-
-    def parse(self, inputstring: str, document: nodes.document) -> None:
-        super().parse(inputstring, document)
-        for link in list(document.findall(nodes.reference)):
-            link["refuri"] = address = unescape(link.get("refuri", f"#{link.get('refid')}"))
-            if not re.match("https?:|mailto:|#", address):
-                link.replace_self(link.children or [nodes.Text(Path(address).stem)])
-        for picture in list(document.findall(nodes.image)):
-            if not (picture["uri"].startswith("data:") or picture["uri"] in self.pictures):
-                picture.replace_self(nodes.emphasis("", picture.get("alt") or picture["uri"]))
-        for code in document.findall(nodes.literal):
-            # Or it would be no code for MathJax.
-            code["classes"].append("code")
-        for formula in list(document.findall(nodes.math_block)):
-            # It has an environment of its own, and docutils would give it another.
-            if "amsmath" in formula["classes"]:
-                code = rf"\[{escape(formula.astext())}\]"
-                formula.replace_self(nodes.raw("", code, format="html"))
-        for box in document.findall(nodes.admonition):
-            if "dropdown" in box["classes"]:
-                _fold(box, box.pop(0).children)
-        for cell in document.findall(nodes.container):
-            if "input" in cell.get("hide_mode", ""):
-                _fold(cell[0], [nodes.Text("Code")])
-
-
-def _fold(part: nodes.Element, title: Sequence[nodes.Node]) -> None:
-    tags = "<details><summary>", "</summary>", "</details>"
-    start, middle, end = (nodes.raw("", tag, format="html") for tag in tags)
-    part[:] = [start, *title, middle, *part.children, end]

@@ -270,7 +270,7 @@ def test_the_ledger_is_whole_without_scripts(width: int, visit: Any) -> None:
 
 def test_a_claim_and_its_row_lead_to_each_other(visit: Any) -> None:
     page = visit().open(CLAIM)
-    page.locator(".sb-front .verdict a").first.click()
+    page.locator(".claim-card .verdict a").first.click()
     page.wait_for_url("**/book/ledger.html#claim-prop-1")
     ground = "(row) => getComputedStyle(row).backgroundColor"
     row, other = page.locator("#claim-prop-1"), page.locator("#claim-unbiased")
@@ -325,9 +325,9 @@ def test_the_ledger_tells_of_its_build_and_comes_as_data(visit: Any, site: Any) 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_parameters_unfold_within_the_page(width: int, visit: Any) -> None:
     page = visit(viewport={"width": width, "height": 844}).open(CLAIM)
-    table = page.locator(".sb-front table.sb-parameters")
+    table = page.locator(".sb-foot table.sb-parameters")
     assert not table.is_visible()
-    page.locator(".sb-front summary").click()
+    page.locator(".sb-foot summary").click()
     assert table.is_visible()
     assert "replications" in table.inner_text()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width

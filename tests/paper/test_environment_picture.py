@@ -79,3 +79,15 @@ def test_many_actions_are_dots_over_their_noise(shown):
 def test_noise_is_given_in_one_way(given):
     with pytest.raises(ValueError, match="Sigma, variances: give one of the two"):
         show_environment(ARROWS, POLICY, name="here", **given)
+
+
+def test_of_arrows_that_are_close_the_optimal_ones_keep_their_numbers(shown):
+    angles = np.deg2rad([45, 43, 41, 0, 90])
+    arrows = np.column_stack([np.cos(angles), np.sin(angles)])
+    policy, variances = np.full(5, 0.2), np.array([1, 0.5, 1, 9, 9])
+    design = optimal_design(arrows, variances, policy=policy)
+    show_environment(arrows, policy, name="here", variances=variances)
+    numbers = {text.get_text() for text in shown[0][0].axes[0].texts} - {"", "c", "noise"}
+    assert 1 in design.support
+    assert {f"{a + 1}" for a in design.support} <= numbers
+    assert numbers < {"1", "2", "3", "4", "5"}

@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import norm
 
 from paper.advantage import expected_advantage, smallest_advantage
-from paper.plots import plot_ratios, ratio_table
+from paper.plots import JUST_RUN, over_policy, plot_over_policy, plot_ratios, ratio_table
 from speedlib import OnPolicy, Oracle, mse_curve, unit_ball
-from speedlib.comparison import with_ends
+from speedlib.comparison import Comparison, with_ends
 from speedlib.curves import MSECurves
 
 BALL = unit_ball()
@@ -122,6 +122,52 @@ def test_a_wide_interval_of_a_ratio_tells_its_ends_and_stays_above_zero() -> Non
     mean, low, high = map(float, re.findall(r"[\d.]+", ratio_table(loose).iloc[0, 0]))
     assert 0 < low < mean < high
     assert high / mean == pytest.approx(np.exp(1.96 * 0.6), rel=0.05)
+
+
+# Errors in units of running the policy.
+
+
+def test_running_the_policy_is_at_one_and_a_share_of_its_error_below() -> None:
+    found = over_policy(curves(MSE, ERROR, [10, 100, 1000]), "On-policy")
+    _, ratio, error = found["SPEED"]
+    assert ratio == pytest.approx([2 / 3, 1 / 1.2, 0.5])
+    # Relative errors of both add up as squares.
+    assert error[0] == pytest.approx(2 / 3 * np.hypot(0.01, 0.02))
+    _, ratio, error = found["On-policy"]
+    assert (ratio.tolist(), error.tolist()) == ([1.0] * 3, [0.0] * 3)
+
+
+def test_over_several_runs_ratios_are_geometric_means_of_each_run() -> None:
+    mse = np.array([[[1.0], [2.0]], [[4.0], [2.0]], [[1.0], [1.0]]])
+    rounds, none = np.array([10]), np.zeros((2, 1))
+    found = Comparison(("SPEED", "On-policy"), rounds, mse, np.ones((3, 1)), none)
+    _, ratio, error = over_policy(found, "On-policy")["SPEED"]
+    assert ratio == pytest.approx([1.0])  # of 1/2, 2 and 1
+    assert error == pytest.approx([np.log(2) / np.sqrt(3)])
+
+
+def test_the_policy_may_have_been_measured_apart() -> None:
+    base = curves(MSE, ERROR, [10, 100, 1000])
+    apart = curves([[6.0, 6.0, 6.0]], [[0.0, 0.0, 0.0]], [10, 100, 1000])
+    assert over_policy(apart, "On-policy", base)["SPEED"][1] == pytest.approx([2.0, 5.0, 6.0])
+    with pytest.raises(ValueError, match="policy: must be one of SPEED; got 'On-policy'"):
+        over_policy(apart, "On-policy")
+    with pytest.raises(ValueError, match="base: needs the rounds"):
+        over_policy(curves([[1.0]], [[0.0]], [10]), "On-policy", base)
+
+
+@pytest.mark.parametrize(("highest", "named"), [(3.0, [0.7, 1, 1.5, 2]), (40.0, [1, 2, 5, 10, 20])])
+def test_the_line_of_running_the_policy_is_named_and_ratios_can_be_read_off(
+    highest: float, named: list[float]
+) -> None:
+    shown = {"SPEED": ([10, 100], [highest, 0.6], [0, 0]), "On-policy": ([10, 100], [1, 1], [0, 0])}
+    fig, ax = plt.subplots()
+    plot_over_policy(ax, shown, "On-policy")
+    fig.canvas.draw()
+    assert [text.get_text() for text in ax.texts] == ["SPEED", JUST_RUN]
+    words = {float(label.get_text()) for label in ax.get_yticklabels()}
+    assert set(named) <= words
+    plt.close(fig)
 
 
 # Expected errors over runs.

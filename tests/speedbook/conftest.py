@@ -14,7 +14,7 @@ import yaml
 from speedbook.notebook.files import KERNELSPEC, LANGUAGE, read_notebook, write_notebook
 from speedbook.run.execution import Finished, Job
 
-TITLE = "# A page\n\n*You will see* a number. *You need* nothing."
+TITLE = "# A page\n\n*In short:* it is a number. *You need* nothing."
 PARAMETERS = "x: int = 3  # a number [1 .. 9]"
 CONFIG = {
     "title": "Tiny",
@@ -24,7 +24,7 @@ CONFIG = {
         "extra_extensions": ["speedbook.press.sphinx.extension"],
         "config": {"html_static_path": ["book/_static"], "html_css_files": ["style.css"]},
     },
-    "parse": {"myst_enable_extensions": ["colon_fence", "deflist", "dollarmath"]},
+    "parse": {"myst_enable_extensions": ["attrs_block", "colon_fence", "deflist", "dollarmath"]},
 }
 CLAIM = {
     "id": "prop-1",

@@ -6,13 +6,17 @@ import io
 import re
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 
-def press(root: Path, builder: str = "html") -> str:
-    """Press the pages of a folder into a folder named as the builder; return the complaints."""
+def press(root: Path, builder: str = "html", **settings: Any) -> str:
+    """Press the pages of a folder into a folder named as the builder; return the complaints.
+
+    Settings of Sphinx stand in for those of these pages.
+    """
     warnings = io.StringIO()
     # Else node classes stay registered, of which the next test would be warned.
     with docutils_namespace():
@@ -26,6 +30,7 @@ def press(root: Path, builder: str = "html") -> str:
                 "extensions": ["myst_parser", "speedbook.press.sphinx.extension"],
                 "myst_enable_extensions": ["dollarmath"],
                 "exclude_patterns": [builder, "trees", "book"],
+                **settings,
             },
             status=None,
             warning=warnings,

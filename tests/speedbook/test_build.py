@@ -245,7 +245,7 @@ def change(book, kind):
             f"{FIG}: exactly one code cell must be tagged `parameters`; got 2",
         ),
         ("no parameters cell", f"{FIG}: exactly one code cell must be tagged `parameters`; got 0"),
-        ("no front paragraph", f"{FIG}: its first cell must have one paragraph `*You will see*"),
+        ("no front paragraph", f"{FIG}: its first cell must have one paragraph `*In short:*"),
         ("loose number", f"{FIG}: cell 1 (# A page): 0.5: bind each number to the ledger"),
         ("unread parameter", f"{FIG}: parameter x: no cell below reads it, or one replaces it"),
         ("no seed", f"{PROP}: a notebook that tests a claim needs a parameter `seed: int`"),

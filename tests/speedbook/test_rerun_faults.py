@@ -305,7 +305,7 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
 
     import speedbook.commands.rerun
     from speedbook.notebook.find import notebook_names, parameters_of
-    from speedbook.press.front_matter import rerun_command
+    from speedbook.press.foot import rerun_command
 
     asked = []
 

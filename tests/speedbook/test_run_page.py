@@ -20,6 +20,7 @@ from speedbook.notebook.parameters import Parameter, Value, notebook_parameters
 from speedbook.press.run_page import MOST, cited_works, page_html
 
 from .helpers import ROOT
+from .page_sources import drawing
 
 ROLE = re.compile(r"\{([\w:+-]+)\}`([^`]+)`")
 SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
@@ -230,6 +231,37 @@ def test_every_kind_of_output_is_shown_and_not_the_name_of_its_class(kind, conte
     found = displayed(**{kind: content})
     assert part in found
     assert "IPython" not in found
+
+
+def test_a_figure_with_a_caption_is_one_figure_with_a_number_that_links_find():
+    said = "It falls by {ledger}`prop-1.estimate`, see {cite}`elfving1952`. In $n$ rounds."
+    text = body(
+        "As {numref}`fig-b` and {numref}`fig-elsewhere` show.",
+        drawing("a", caption="It rises.", name="fig-a"),
+        drawing("b", caption=said, name="fig-b"),
+        drawing("plain"),
+    )
+    assert (text.count("<figure"), text.count("<figcaption")) == (3, 2)
+    assert 'As <a class="reference external" href="#fig-b">Picture 2</a>' in text
+    assert "a picture of another page show." in text
+    figure = re.search(r'<figure[^>]*id="fig-b".*?</figure>', text, re.S)[0]
+    assert figure.count("<img") == 1
+    shown = "Picture 2 It falls by 1.5, see [Elfving, 1952]."
+    assert words(figure.partition("<figcaption>")[2]).startswith(shown)
+
+
+def test_the_lead_picture_stands_below_the_finding_if_the_run_drew_it():
+    front = "*In short:* it falls. *You need* nothing."
+    first = new_markdown_cell(f"# A page\n\n{front}\n\nMore.")
+    drawn = drawing("a", "lead", caption="It rises.", name="fig-a")
+    given = {"claims": {}, "facts": [], "macros": {}, "works": {}}
+    text = page_html(new_notebook(cells=[first, drawn]), [], {}, **given).partition("<body>")[2]
+    places = [text.index(part) for part in ("it falls", "<img", "More.", "draw(")]
+    assert places == sorted(places)
+    assert text.count("<img") == text.count("Picture 1") == 1
+    drawn.outputs = []
+    text = page_html(new_notebook(cells=[first, drawn]), [], {}, **given).partition("<body>")[2]
+    assert "<img" not in text and text.index("More.") < text.index("draw(")
 
 
 def test_a_picture_keeps_its_description_and_its_width():

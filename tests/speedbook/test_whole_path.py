@@ -13,6 +13,7 @@ from speedbook.notebook.files import code_cells, read_notebook
 
 from .builds import build
 from .helpers import FIG, PROP, SPEEDBOOK, edit, start
+from .pressed import words
 
 pytestmark = pytest.mark.slow
 
@@ -67,24 +68,28 @@ def test_the_whole_path(built_book):
     facts = re.search(r'<p class="ledger-build">.*?</p>', pages["book/ledger"], re.S)[0]
     assert "at its defaults: no git; Python 3." in facts
     assert re.search(r"seed 3, \d+ seconds?<", table)
-    assert 'class="claim-card verdict-supported"' in pages["notebooks/claims/prop-1"]
+    card = pages["notebooks/claims/prop-1"].split('class="claim-card verdict-supported"')[1]
+    assert 'href="../../book/ledger.html#claim-prop-1"' in card.split("</p>")[0]
     assert ">4\n" in pages["notebooks/figures/fig"]
 
 
-def test_a_page_begins_with_its_box_and_hides_the_parameters_cell(built_book):
+def test_a_page_begins_with_its_finding_and_ends_with_how_to_run_it(built_book):
     html = built_book / "_build" / "html"
     page = (html / "notebooks/claims/prop-1.html").read_text()
-    box = re.search(r'<div class="sb-front .*?</details>', page, re.S)[0]
-    text = " ".join(re.sub("<[^>]+>", " ", re.sub("</?span[^>]*>", "", box)).split())
+    lead, card, foot = (page.index(name) for name in ("sb-finding", "claim-card", "sb-foot"))
+    assert lead < card < foot
+    assert '<p class="sb-finding">It is a number.</p>' in page
+    assert "You need nothing. Reading time: 1 minute." in words(page[lead:card])
+    text = words(page[foot : page.index("</details>", foot)])
     for part in (
-        "You will see a number. You need nothing. Verdicts ✓ supported The tiny claim Time",
-        " to read; it ran in ",
+        "Run this page again",
         ".venv/bin/speedbook rerun prop-1 -p seed=6",
+        "It ran in ",
         "1 parameter: ",
         "Parameter Default Meaning seed int 3 of the run at least 0",
     ):
         assert part in text
-    assert 'href="../../book/ledger.html#claim-prop-1"' in box
+    assert "supported" not in text
     assert "# of the run [0 ..]" not in page
     source = read_notebook(html / "_sources/notebooks/claims/prop-1.ipynb")
     assert code_cells(source)[0].source == "seed: int = 3  # of the run [0 ..]"

@@ -24,6 +24,7 @@ from speedbook.claims.relations import END_OF_NAME, Relations
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.prose import loose_numbers
 from speedbook.press.sphinx.claim_map import chips, page_relations
+from speedbook.press.sphinx.formulas import formula_display
 from speedbook.press.sphinx.statements import measured, says
 from speedbook.press.sphinx.tables import anchor, badge, card_link, muted, page_ledger, reference
 
@@ -129,7 +130,7 @@ class Errata(SphinxDirective):
         link = reference(self.env, anchor(claim.id), f"{verdict.symbol} {verdict}")
         page = card_link(self.env, claim.id, row, "page of the claim")
         terms = [
-            (_whose(claim), [_line(*says(claim), nodes.Text(" "), muted(_place(claim)))]),
+            (_whose(claim), self._says(claim)),
             ("Verdict", [_line(badge(verdict, link), nodes.Text(" "), page)]),
             ("Found", [_line(*_found(claim, row))]),
         ]
@@ -146,6 +147,13 @@ class Errata(SphinxDirective):
             terms.append(("Rests on it", [_line(*chips(self.env, above, relations))]))
         return terms
 
+    def _says(self, claim: Claim) -> list[nodes.Node]:
+        """Return the words, the formula if there is one, and the place."""
+        formula = formula_display(self.env, claim.id)
+        if formula is None:
+            return [_line(*says(claim), nodes.Text(" "), muted(_place(claim)))]
+        return [_line(*says(claim)), formula, _line(muted(_place(claim)))]
+
     def _corrections(self, claim: Claim, relations: Relations) -> nodes.bullet_list:
         rows = page_ledger(self.env)["claims"]
         items = nodes.bullet_list()
@@ -158,9 +166,13 @@ class Errata(SphinxDirective):
                 nodes.Text(". "),
                 *says(relations.claims[name]),
                 nodes.Text(" "),
-                muted(name),
             )
-            items += nodes.list_item("", line)
+            formula = formula_display(self.env, name)
+            if formula is None:
+                line += muted(name)
+                items += nodes.list_item("", line)
+            else:
+                items += nodes.list_item("", line, formula, _line(muted(name)))
         return items
 
     def _parsed(self, claim: str, text: str) -> list[nodes.Node]:

@@ -24,7 +24,7 @@ Roles
 - ``{quoted}``: a number that is not ours, or that the set-up fixes; see `speedbook.notebook.prose`.
 - ``{explore}``: a link that sets the explorer of its page.
 
-And every notebook that says what it shows gets the box of `speedbook.press.front_matter`.
+And every notebook becomes a page by the template of `speedbook.press.template`.
 
 The ledger is ``book/ledger.json`` beside the pages: the committed one in a plain checkout, and the
 one derived from the notebooks just executed where `speedbook build` stages the book. What is not in
@@ -43,10 +43,8 @@ from sphinx.util.docutils import SphinxRole
 from sphinx.util.index_entries import split_index_msg
 
 from speedbook.claims.ledger import lookup
-from speedbook.claims.registry import REGISTRY, load_registry
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import to_notebook
-from speedbook.press.front_matter import as_page
 from speedbook.press.keys import appearance_key
 from speedbook.press.sphinx.advice_form import AdviceForm, add_script
 from speedbook.press.sphinx.claim_map import (
@@ -58,6 +56,7 @@ from speedbook.press.sphinx.claim_map import (
 )
 from speedbook.press.sphinx.errata import Errata, ErrataSummary
 from speedbook.press.sphinx.explorer import setup_explorer
+from speedbook.press.sphinx.formulas import setup_formulas
 from speedbook.press.sphinx.ledger_table import LedgerTable, LedgerTotals, add_ledger_script
 from speedbook.press.sphinx.map_groups import ClaimGroups, add_map_script
 from speedbook.press.sphinx.page_html import setup_page
@@ -70,6 +69,7 @@ from speedbook.press.sphinx.tables import (
     page_ledger,
     reference,
 )
+from speedbook.press.template import as_page
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -118,15 +118,11 @@ class QuotedRole(SphinxRole):
 
 
 def show_as_page(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Give a notebook its box while Sphinx reads it; the file, which readers download, stays."""
+    """Give a notebook the form of a page while Sphinx reads it; its file stays, for readers."""
     if Path(app.env.doc2path(docname)).suffix != ".ipynb":
         return
-    name, root = f"{docname}.ipynb", Path(app.srcdir)
-    # Not from the ledger, which changes with every build.
-    app.env.note_dependency(str(root / REGISTRY))
     try:
-        claims = [claim.id for claim in load_registry(root).of_notebook(name)]
-        source[0] = json.dumps(as_page(to_notebook(json.loads(source[0])), name, claims))
+        source[0] = json.dumps(as_page(to_notebook(json.loads(source[0])), f"{docname}.ipynb"))
     except ValueError as error:
         logger.warning("%s", error, location=docname)
 
@@ -164,6 +160,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("score", ScoreRole())
     app.add_role("quoted", QuotedRole())
     setup_explorer(app)
+    setup_formulas(app)
     app.connect("source-read", show_as_page)
     setup_page(app)
     app.connect("env-updated", keep_index_entries)

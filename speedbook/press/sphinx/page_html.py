@@ -56,6 +56,14 @@ def _named_summary(found: re.Match[str]) -> str:
     return f'{found["before"]}<summary aria-label="Pages below {name}">'
 
 
+_APART = re.compile(r"(?<=\d) (±) (?=\d)|(?<=\d,) (?=[−-]?[\d.]+\])")
+
+
+def _whole_numbers(found: re.Match[str]) -> str:
+    """Keep a number with its error, and the two ends of an interval, on one line."""
+    return _APART.sub(lambda each: f"\u00a0{each[1]}\u00a0" if each[1] else "\u00a0", found[0])
+
+
 #: What to look for, and what to put in its place.
 RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     # In the sidebar an arrow alone unfolds the pages below another: name it by that page.
@@ -77,6 +85,8 @@ RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     ),
     # The corner of a table is a cell without text, not a head without a name.
     (re.compile(r"<th(?P<rest>(?: [^>]*)?)>\s*(?:<p>\s*</p>)?\s*</th>"), r"<td\g<rest>></td>"),
+    # A column that is too narrow for what it holds breaks words, not numbers.
+    (re.compile(r"<td\b[^>]*>[^<]*\d[^<]*</td>"), _whole_numbers),
     # A list holds items; the role that docutils gives these is out of date.
     (re.compile(r"role=\"doc-biblioentry\""), 'role="listitem"'),
 )

@@ -5,23 +5,7 @@ from __future__ import annotations
 from docutils import nodes
 
 from speedbook.claims.claim import Claim
-
-#: Where the statement of a claim ends, and what was measured begins.
-MEASURED = "Measured"
-
-
-def split_statement(statement: str) -> tuple[str, str]:
-    """Return what a claim says, and what was measured.
-
-    Examples
-    --------
-    >>> split_statement("One is two. Measured, by counting: one.")
-    ('One is two.', 'Measured, by counting: one.')
-    >>> split_statement("One is two.")
-    ('One is two.', '')
-    """
-    says, _, measured = statement.partition(f" {MEASURED}")
-    return says, f"{MEASURED}{measured}" if measured else ""
+from speedbook.press.formulas import split_statement
 
 
 def says(claim: Claim) -> list[nodes.Node]:

@@ -14,7 +14,7 @@ from speedbook.claims.ledger import LEDGER, read_ledger
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import read_notebook
 from speedbook.notebook.parameters import notebook_parameters
-from speedbook.press.front_matter import card_anchor
+from speedbook.press.cards import card_anchor, row_anchor
 
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
@@ -33,9 +33,8 @@ def page_ledger(env: BuildEnvironment) -> dict[str, Any]:
     return read_ledger(Path(env.srcdir))
 
 
-def anchor(claim: str) -> str:
-    """Return the name of a claim's row, as links give it."""
-    return f"claim-{claim.lower()}"
+#: The name of a claim's row, as links give it.
+anchor = row_anchor
 
 
 def badge(verdict: Verdict, link: nodes.Node | None = None) -> nodes.inline:

@@ -1,0 +1,83 @@
+"""The foot of a notebook's page: for those who run it, the command, the time, the parameters."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from nbformat import NotebookNode
+
+from speedbook.notebook.files import RUN_TIME
+from speedbook.notebook.parameters import Parameter, Value, notebook_parameters
+from speedbook.notebook.values import as_argument
+from speedbook.text import counted, duration
+
+#: Where the book explains reruns.
+RERUN = "See {doc}`how to run a page again </book/rerun>`."
+
+
+def foot(notebook: NotebookNode, name: str) -> str:
+    """Return the box in MyST, with the parameters to be unfolded.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        With a valid parameters cell.
+    name : str
+        The path of the notebook from the root of the book.
+    """
+    parameters = notebook_parameters(notebook)
+    count = counted(len(parameters), "parameter")
+    return (
+        ":::::{div} sb-foot\n"
+        "```{rubric} Run this page again\n```\n\n"
+        f"```bash\n{rerun_command(name, parameters)}\n```\n\n"
+        f"{run_time(notebook)}{RERUN}\n\n"
+        f"::::{{dropdown}} {count}: type, default, meaning, range\n"
+        ":::{parameter-table}\n:::\n::::\n:::::"
+    )
+
+
+def run_time(notebook: NotebookNode) -> str:
+    """Say how long a page took to run, where the press measured it."""
+    seconds = notebook.metadata.get(RUN_TIME)
+    return "" if seconds is None else f"It ran in {duration(seconds)} for this book. "
+
+
+def rerun_command(name: str, parameters: Sequence[Parameter]) -> str:
+    """Return a command that runs a notebook with the first parameter for which we know a change."""
+    command = f".venv/bin/speedbook rerun {PurePosixPath(name).stem}"
+    for parameter in parameters:
+        if (value := another_value(parameter)) is not None:
+            return f"{command} -p {shlex.quote(f'{parameter.name}={as_argument(value)}')}"
+    return command
+
+
+def another_value(parameter: Parameter) -> Value | None:
+    """Return a value that a parameter may have besides its default, or None if we know none.
+
+    Examples
+    --------
+    >>> another_value(Parameter("rounds", "int", 60, "rounds", low=20, high=100))
+    30
+    """
+    for value in _candidates(parameter):
+        try:
+            return parameter.check(value)
+        except ValueError:
+            continue
+    return None
+
+
+def _candidates(parameter: Parameter) -> list[Value]:
+    value, choices = parameter.default, parameter.choices
+    if choices and value in choices:
+        return [choices[(choices.index(value) + 1) % len(choices)]]
+    if isinstance(value, list):
+        return [value[:-1]] if len(value) > 1 else []
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [2 * value, value // 2] if value > 1 else [value + 1]
+    return [2 * value, value / 2] if isinstance(value, float) and value else []

@@ -1,0 +1,73 @@
+"""The template of a notebook's page.
+
+The title, the place in the paper, what the page finds, and the picture that shows it; then the
+notebook, cell by cell; at the foot, for those who run it, the command, the time and the parameters.
+See `speedbook.press.front_matter`, `speedbook.press.lead` and `speedbook.press.foot`. The
+parameters cell, whose content is at the foot, is not shown. The notebook that a reader downloads is
+the one that ran.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from speedbook.notebook.captions import caption_problems
+from speedbook.notebook.files import code_cells
+from speedbook.press.cards import card_targets, link_cards
+from speedbook.press.foot import foot
+from speedbook.press.front_matter import first_cell, front_problems
+from speedbook.press.lead import lead_problems, take_lead
+from speedbook.press.reading_time import reading_minutes
+from speedbook.text import counted
+
+#: Cells that hold parameters: the notebook's own, and those that papermill puts in.
+HIDDEN = frozenset({"parameters", "injected-parameters"})
+
+
+def page_problems(notebook: NotebookNode) -> list[str]:
+    """Say what a notebook lacks to become a page of the book, a sentence each."""
+    return front_problems(notebook) + lead_problems(notebook) + caption_problems(notebook)
+
+
+def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
+    """Return an executed notebook as the book shows it.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        As executed; it stays as it is.
+    name : str
+        Its path from the root of the book.
+
+    Raises
+    ------
+    ValueError
+        If the notebook has `page_problems`, no valid parameters cell, or a lead without a picture.
+    """
+    if problems := page_problems(notebook):
+        raise ValueError("; ".join(problems))
+    page = copy.deepcopy(notebook)
+    lead = take_lead(page)
+    minutes = counted(reading_minutes(notebook), "minute")
+    # Both parts of the first cell may show its attachments.
+    top, below = (copy.deepcopy(page.cells[0]) for _ in range(2))
+    below.id = "below"
+    top.source, below.source = first_cell(page.cells[0], minutes)
+    cells = [top, *([lead] if lead else []), *([below] if below.source else [])]
+    for cell in page.cells[1:]:
+        cells += [_markdown(target, target.strip("()=")) for target in card_targets(cell)]
+        link_cards(cell, name)
+        cells.append(cell)
+    page.cells = [*cells, _markdown(foot(notebook, name), "foot")]
+    for cell in code_cells(page):
+        if HIDDEN & set(cell.metadata.get("tags", [])):
+            cell.metadata.tags.append("remove-cell")
+    return page
+
+
+def _markdown(text: str, name: str) -> NotebookNode:
+    cell: NotebookNode = new_markdown_cell(text, id=name)  # type: ignore[no-untyped-call]
+    return cell
