@@ -7,6 +7,8 @@ OLDEST := _build/oldest
 REMOVE := rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 # Tests at a time. Many wait for kernels and programs: four keep two cores busy.
 WORKERS := 4
+# Pages and options of `make audit`, a part of a path for each: make audit AUDIT="--strict ledger".
+AUDIT :=
 # What `make lab` opens, and options for JupyterLab.
 NOTEBOOKS := notebooks
 LAB :=
@@ -19,7 +21,7 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book quick test check oldest browser lab refresh lock bench bench-quick advice mutants clean
+.PHONY: help book quick test check oldest browser audit lab refresh lock bench bench-quick advice mutants clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -44,7 +46,10 @@ oldest: $(OLDEST)/ready.stamp  ## test the library with the oldest numpy, scipy 
 	@$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -m "not slow" tests/speedlib speedlib
 
 browser: $(READY)  ## open the built book in Chromium and look for faults (after make book)
-	@$(PY) -m pytest -m browser tests/browser
+	@$(PY) -m pytest -n 2 --dist worksteal -m browser tests/browser
+
+audit: $(READY)  ## measure the form of the built book, page by page: accessibility, weight, pictures, lines (after make book)
+	@$(PY) -m tools.audit $(AUDIT)
 
 lab: $(READY)  ## open the notebooks in JupyterLab (or a folder of copies: make lab NOTEBOOKS=runs)
 	@if [ "$$(id -u)" = 0 ] && [ -z "$(findstring --allow-root,$(LAB))" ]; then \

@@ -26,16 +26,16 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 FORMULAS = "book/formulas.yml"
 #: Commands of TeX that a formula may use beside the macros of the book.
 COMMANDS = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho"
-    " sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell"
-    " frac tfrac dfrac sqrt binom sum prod int max min sup inf lim log exp det dim Pr deg to infty"
-    " dots ldots cdots vdots cdot times pm le ge ll gg ne approx sim asymp propto equiv in notin"
-    " subset subseteq setminus cup cap mid colon lvert rvert lVert rVert langle rangle lceil rceil"
-    " lfloor rfloor left right big Big bigl bigr Bigl Bigr bigm top perp prime succeq preceq succ"
-    " prec nabla partial forall exists iff implies Rightarrow Longrightarrow Leftrightarrow quad"
-    " qquad text textstyle displaystyle operatorname mathbf mathbb mathcal mathrm boldsymbol"
-    " widehat widetilde hat tilde bar overline underline underbrace overbrace begin end limsup"
-    " liminf substack".split()
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi "
+    "rho sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega "
+    "ell frac tfrac dfrac sqrt binom sum prod int max min sup inf lim log exp det dim Pr deg "
+    "to infty dots ldots cdots vdots cdot times pm le ge ll gg ne approx sim asymp propto "
+    "equiv in notin subset subseteq setminus cup cap mid colon lvert rvert lVert rVert langle "
+    "rangle lceil rceil lfloor rfloor left right big Big bigl bigr Bigl Bigr bigm top perp "
+    "prime succeq preceq succ prec nabla partial forall exists iff implies Rightarrow "
+    "Longrightarrow Leftrightarrow quad qquad text textstyle displaystyle operatorname mathbf "
+    "mathbb mathcal mathrm boldsymbol widehat widetilde hat tilde bar overline underline "
+    "underbrace overbrace begin end limsup liminf substack".split()
 )
 #: Where the statement of a claim ends, and what was measured begins.
 MEASURED = "Measured"

@@ -20,14 +20,12 @@ from nbformat import NotebookNode
 
 from speedbook.notebook.prose import plain_words, sentences
 
-SHORT, SEE, NEED = "*In short:*", "*You will see*", "*You need*"
+SHORT, NEED = "*In short:*", "*You need*"
 PLACE = "*In the paper:*"
 #: What the paper numbers. The search of the book drops numbers, but finds such names in an index.
 NUMBERED = r"(?:Algorithm|Corollary|Equation|Figure|Lemma|Proposition|Theorem) \(?\d+[a-z]?\)?"
 NAMES = re.compile(rf"{re.escape(PLACE)}\s+({NUMBERED}(?:(?:,| and)\s+{NUMBERED})*)")
-FRONT = re.compile(
-    rf"({re.escape(SHORT)}|{re.escape(SEE)})\s+(.+?)\s+{re.escape(NEED)}\s+(.+)", re.S
-)
+FRONT = re.compile(rf"{re.escape(SHORT)}\s+(.+?)\s+{re.escape(NEED)}\s+(.+)", re.S)
 BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 #: A page cannot know these, and would say them wrongly on another machine.
 TIMES = re.compile(r"\*(?:Reading|Running)\*", re.I)
@@ -54,20 +52,18 @@ def front_problems(notebook: NotebookNode) -> list[str]:
     first = notebook.cells[0] if notebook.cells else None
     if first is None or first.cell_type != "markdown" or not first.source.startswith("# "):
         return ["its first cell must be Markdown and begin with the title, `# …`"]
-    fronts = [text for text in paragraphs(first) if read_front(text)]
+    fronts = [(text, front) for text in paragraphs(first) if (front := read_front(text))]
     if len(fronts) != 1:
         return [
             f"its first cell must have one paragraph `{SHORT} … {NEED} …`; it has {len(fronts)}"
         ]
-    if TIMES.search(fronts[0]):
+    text, front = fronts[0]
+    if TIMES.search(text):
         return ["its first cell must not say how long it takes to read or run: it is measured"]
-    return _finding_faults(fronts[0])
+    return _finding_faults(front)
 
 
-def _finding_faults(paragraph: str) -> list[str]:
-    front = read_front(paragraph)
-    if front is None or paragraph.startswith(SEE):
-        return []
+def _finding_faults(front: Front) -> list[str]:
     faults = []
     if (count := len(plain_words(front.finding))) > LONGEST:
         faults.append(f"`{SHORT}` may have {LONGEST} words; it has {count}")
@@ -86,10 +82,7 @@ def paragraphs(cell: NotebookNode) -> list[str]:
 def read_front(paragraph: str) -> Front | None:
     """Return what a paragraph says of its notebook, or None where it is another paragraph."""
     match = FRONT.fullmatch(" ".join(paragraph.split()))
-    if match is None:
-        return None
-    kind, told, need = match.groups()
-    return Front(told if kind == SHORT else f"You will see {told}", need)
+    return Front(*match.groups()) if match else None
 
 
 def split_first(cell: NotebookNode) -> FirstCell:

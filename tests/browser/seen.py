@@ -49,7 +49,7 @@ BARE_ICONS = """() => [...document.querySelectorAll("[class*='fa-'], .admonition
 NAMELESS = """() => [...document.querySelectorAll("button, summary, a[href]")]
   .filter((each) => each.checkVisibility({visibilityProperty: true}))
   .filter((each) => !each.closest("[aria-hidden='true']"))
-  .filter((each) => !(each.ariaLabel || each.title || each.innerText.trim() ||
+  .filter((each) => !(each.ariaLabel || each.title || each.textContent.trim() ||
     each.dataset.bsOriginalTitle || each.querySelector("img[alt]:not([alt='']), svg text")))
   .map((each) => each.outerHTML)"""
 # Formulas that are cut, and that the keyboard cannot reach.
@@ -66,7 +66,7 @@ SIDES = """() => [...document.querySelectorAll("table.dataframe")].flatMap(table
       [getComputedStyle(heads[place]).textAlign, getComputedStyle(cell).textAlign]))
 })"""
 #: Whether the table of each frame is wider, and what the frame draws, before and after it scrolls.
-FRAMES = """() => [...document.querySelectorAll(".cell_output .output:has(table.dataframe)")].map(frame => {
+FRAMES = """() => [...document.querySelectorAll(".output:has(table.dataframe)")].map(frame => {
   const names = frame.querySelector("tbody th"), style = getComputedStyle(frame)
   frame.scrollLeft = frame.scrollWidth
   return {

@@ -53,6 +53,11 @@ def test_the_page_of_the_search_keeps_its_index() -> None:
         # A dropdown of the text says itself what it holds.
         ("<details><summary>Proof</summary>", None),
         ('<pre>&lt;th&gt;&lt;/th&gt; role="list"</pre>', None),
+        # A number stays with its error, an interval in one piece; between the two a line may end.
+        ("<td>1.000 ± 0.002</td>", "<td>1.000\u00a0±\u00a00.002</td>"),
+        ("<td>1.5 [-0.4, 1.6]</td>", "<td>1.5 [-0.4,\u00a01.6]</td>"),
+        ("<td>noise ± 1, in 2 rounds (n = 1,000)</td>", None),
+        ("<p>1.000 ± 0.002</p>", None),
     ],
 )
 def test_what_has_no_name_gets_one_and_all_else_stays(page: str, expected: str | None) -> None:

@@ -91,7 +91,9 @@ def a_browser() -> Iterator[Any]:
 def tell(found: Report) -> Report:
     """Print what is not as wanted on a page, a line each."""
     lines = list(found.missed()) or ["fine"]
-    print("\n  ".join([f"{found.name}:", *lines]) if len(lines) > 1 else f"{found.name}: {lines[0]}")
+    print(
+        "\n  ".join([f"{found.name}:", *lines]) if len(lines) > 1 else f"{found.name}: {lines[0]}"
+    )
     sys.stdout.flush()
     return found
 

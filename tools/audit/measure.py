@@ -28,8 +28,12 @@ LOOKS: dict[str, tuple[dict[str, int], str]] = {
 }
 #: Pixels from which on a drawing is a picture, and from which on a picture needs a caption.
 LEAST = {"picture": 150, "captioned": 250}
-#: Milliseconds after which colours that fade have settled.
+#: Milliseconds after which a page has begun to change its colours.
 FADED = 300
+#: Brings colours that fade to their end, however slow the machine is.
+FADE = """() => document.getAnimations().forEach((each) => {
+  try { each.finish(); } catch { each.cancel(); }
+})"""
 
 
 @dataclass(frozen=True)
@@ -134,13 +138,15 @@ def look_at(page: Any, look: str) -> None:
     page.set_viewport_size(window)
     page.emulate_media(color_scheme=scheme)
     page.wait_for_timeout(FADED)
+    page.evaluate(FADE)
 
 
 def violations(page: Any, look: str, *rules: str) -> list[Violation]:
     """Return what axe-core finds on an open page, by these of its rules or by all."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    # Opened from the disk, a page may not read its own styles a second time.
+    options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
     if rules:
         options["runOnly"] = {"type": "rule", "values": list(rules)}
     found = page.evaluate("(options) => axe.run(document, options)", options)["violations"]

@@ -123,9 +123,12 @@ def visit_map(translator: HTML5Translator, node: MapNode) -> None:
         link.astext(): link.get("refuri") or f"#{link['refid']}"
         for link in node.findall(nodes.reference)
     }
+    name = escape(node["name"])
     translator.body.append(
-        f'<div class="claim-map" tabindex="0" role="region" aria-label="{escape(node["name"])}">\n'
-        f"{map_svg(node['relations'], links, node['heads'])}\n</div>\n"
+        f'<figure class="map-figure"><div class="claim-map" tabindex="0" role="region" '
+        f'aria-label="{name}">\n{map_svg(node["relations"], links, node["heads"])}\n</div>\n'
+        f"<figcaption>{name}: what is used on the left, what is built on it on the right."
+        "</figcaption></figure>\n"
     )
     raise nodes.SkipNode
 

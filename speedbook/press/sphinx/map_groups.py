@@ -60,6 +60,12 @@ class ClaimGroups(SphinxDirective):
         by_id = {group.id: group for group, _ in shown}
         # With a class, a raw piece is put into a box that has it.
         svg = groups_svg(by_id, told, uses, relations)
+        broken = sum(any(map(relations.fails, names)) for names in uses.values())
+        caption = (
+            f"{broken} of the {len(uses)} arrows are broken: what they come from holds a claim "
+            "that is used and fails."
+        )
+        svg = f'<figure class="map-figure">{svg}<figcaption>{caption}</figcaption></figure>'
         found: list[nodes.Node] = [nodes.raw("", svg, format="html", classes=[MARK])]
         for group, names in shown:
             found += self._box(group, names, told[group.id], by_id, uses, relations)

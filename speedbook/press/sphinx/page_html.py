@@ -56,7 +56,7 @@ def _named_summary(found: re.Match[str]) -> str:
     return f'{found["before"]}<summary aria-label="Pages below {name}">'
 
 
-_APART = re.compile(r"(?<=\d) (±) (?=\d)|(?<=[\d\[(]) (?=[\])])|(?<=\d,) (?=[−-]?[\d.]+[\])])")
+_APART = re.compile(r"(?<=\d) (±) (?=\d)|(?<=\d,) (?=[−-]?[\d.]+\])")
 
 
 def _whole_numbers(found: re.Match[str]) -> str:
