@@ -83,7 +83,6 @@ def test_columns_have_heads_above_them_and_frames_show_that_they_hold_more(seen:
         assert not frame["wide"] or frame["several"] or frame["moved"] < 2
 
 
-@pytest.mark.xfail(strict=False, reason="not all pages have the new template yet")
 def test_pictures_have_captions_and_the_first_is_in_sight(seen: Seen) -> None:
     assert seen.form.bare == ()
     assert seen.form.screens is None or seen.form.screens <= TARGETS.screens
