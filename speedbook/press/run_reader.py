@@ -64,7 +64,7 @@ class Book(CustomReSTDispatcher):
             node = nodes.emphasis("", f"(no verdict in this run: {text})")
         elif name == "numref" and target in self.numbered:
             node = nodes.reference("", f"Picture {self.numbered[target]}", refuri=f"#{target}")
-        elif name == "numref":
+        elif name == "numref" and target.startswith("fig-"):
             node = nodes.Text("a picture of another page")
         elif name.startswith("cite"):
             works = (self.works.get(key.strip(), key.strip()) for key in text.split(","))

@@ -29,6 +29,8 @@ def press(root: Path, builder: str = "html", **settings: Any) -> str:
             confoverrides={
                 "extensions": ["myst_parser", "speedbook.press.sphinx.extension"],
                 "myst_enable_extensions": ["dollarmath"],
+                # Sphinx writes what extensions read into its default, for all tests to come.
+                "source_suffix": {".rst": "restructuredtext"},
                 "exclude_patterns": [builder, "trees", "book"],
                 **settings,
             },

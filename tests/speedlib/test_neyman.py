@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from speedlib import AdaptiveNeyman, LinearBandit, Rewards, mse_curve, one_hot, optimal_design, play
@@ -58,6 +58,7 @@ def test_independent_actions_are_all_of_it() -> None:
 
 
 @settings(max_examples=20, deadline=None)
+@example(seed=18000, d=3, along=True)
 @given(st.integers(0, 10**6), st.integers(3, 5), st.booleans())
 def test_copies_and_an_action_along_c_leave_it_known(seed: int, d: int, along: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -69,7 +70,8 @@ def test_copies_and_an_action_along_c_leave_it_known(seed: int, d: int, along: b
     w = known_support(x, c, "N")
     assert w @ x == pytest.approx(c, rel=1e-9, abs=1e-12)
     if along:
-        assert np.flatnonzero(w).tolist() == [3 * d]
+        # Where all the others are copies of one, it is along c itself, and the first.
+        assert np.flatnonzero(w).tolist() == [3 * d if len(set(lines.tolist())) > 1 else 0]
     else:
         first = {line: lines.tolist().index(line) for line in lines.tolist()}
         assert set(np.flatnonzero(w).tolist()) == set(first.values())
