@@ -39,12 +39,14 @@ const focusIfCut = (box) => {
 };
 document.addEventListener("DOMContentLoaded", () => {
   const watch = new ResizeObserver((changes) => changes.forEach(({ target }) => focusIfCut(target)));
-  for (const box of document.querySelectorAll(".bd-article div.math")) watch.observe(box);
+  for (const box of document.querySelectorAll(".bd-article :is(div.math, .sb-panels > .pst-scrollable-table-container)")) {
+    watch.observe(box);
+  }
 });
 // In a folded proof a box keeps its size when MathJax fills it.
 window.addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
-  document.querySelectorAll(".bd-article div.math").forEach(focusIfCut);
+  document.querySelectorAll(".bd-article :is(div.math, .sb-panels > .pst-scrollable-table-container)").forEach(focusIfCut);
 });
 
 // The button that copies a cell shows a picture alone.

@@ -34,10 +34,10 @@ UNMARKED = """() => {
 # What paper has no use for, and frames around nothing.
 ON_PAPER = """() => {
   const shown = (each) => each.checkVisibility() && each.getBoundingClientRect().height > 0;
-  // The heads of the ledger, which sort it, are words.
+  // The heads of the ledger, which sort it, and of its groups, which unfold them, are words.
   const all = (selector) => [...document.querySelectorAll(selector)];
   const useless = all(`.bd-sidebar-primary, .bd-sidebar-secondary, .bd-header-article button,
-    article :is(summary, input, select, table.sb-parameters), article button:not(th *),
+    article :is(summary, input, select, table.sb-parameters), article button:not(th *, .ledger-fold),
     .prev-next-footer`).filter(shown);
   const frames = all("article :is(details, .admonition, .cell_input, pre, figure)").filter(shown)
     .filter((each) => !each.innerText.trim() && !each.querySelector("img, svg"));
