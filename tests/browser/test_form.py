@@ -34,7 +34,7 @@ UNMARKED = """() => {
 # What paper has no use for, and frames around nothing.
 ON_PAPER = """() => {
   const shown = (each) => each.checkVisibility() && each.getBoundingClientRect().height > 0;
-  // The heads of the ledger, which sort it, and of its groups, which unfold them, are words.
+  // The heads of the ledger, which sort or unfold it, are words.
   const all = (selector) => [...document.querySelectorAll(selector)];
   const useless = all(`.bd-sidebar-primary, .bd-sidebar-secondary, .bd-header-article button,
     article :is(summary, input, select, table.sb-parameters), article button:not(th *, .ledger-fold),
