@@ -37,8 +37,8 @@ ON_PAPER = """() => {
   // The heads of the ledger, which sort or unfold it, are words.
   const all = (selector) => [...document.querySelectorAll(selector)];
   const useless = all(`.bd-sidebar-primary, .bd-sidebar-secondary, .bd-header-article button,
-    article :is(summary, input, select, table.sb-parameters), article button:not(th *, .ledger-fold),
-    .prev-next-footer`).filter(shown);
+    article :is(summary, input, select, table.sb-parameters), .prev-next-footer,
+    article button:not(th *, .ledger-fold)`).filter(shown);
   const frames = all("article :is(details, .admonition, .cell_input, pre, figure)").filter(shown)
     .filter((each) => !each.innerText.trim() && !each.querySelector("img, svg"));
   const folded = all("article :is(details:not(.hide, [open]), .toggle-hidden)")
