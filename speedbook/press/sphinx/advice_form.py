@@ -20,14 +20,12 @@ from speedbook.claims.rules import Verdict
 from speedbook.press.sphinx.tables import anchor, badge, entry, page_ledger, reference, table
 
 if TYPE_CHECKING:
-    from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
 #: Where the library keeps what its function answers from.
 LIBRARY = Path(__file__).parents[3] / "speedlib"
 #: The class by which script and styles find the form.
 FORM = "sb-advice"
-SCRIPT = "advice.js"
 #: The budgets that the table shows; the styles name them on a phone.
 SHOWN = (100, 1000, 10_000, 100_000)
 
@@ -124,9 +122,3 @@ def answer(cell: dict[str, Any], words: dict[str, Any]) -> str:
     key = cell["order"][0]
     low, _, high = cell["strategies"][key][0]
     return f"{words['strategies'][key]['name']}: {low:.2f} to {high:.2f}"
-
-
-def add_script(app: Sphinx, page: str, template: str, context: Any, doctree: Any) -> None:
-    """Load the script on the pages that have a form, and on no other."""
-    if doctree is not None and any(FORM in n["classes"] for n in doctree.findall(nodes.container)):
-        app.add_js_file(SCRIPT, loading_method="defer")

@@ -46,7 +46,7 @@ from speedbook.claims.ledger import lookup
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.files import to_notebook
 from speedbook.press.keys import appearance_key
-from speedbook.press.sphinx.advice_form import AdviceForm, add_script
+from speedbook.press.sphinx.advice_form import AdviceForm
 from speedbook.press.sphinx.claim_map import (
     ClaimFoundations,
     ClaimMap,
@@ -57,11 +57,12 @@ from speedbook.press.sphinx.claim_map import (
 from speedbook.press.sphinx.errata import Errata, ErrataSummary
 from speedbook.press.sphinx.explorer import setup_explorer
 from speedbook.press.sphinx.formulas import setup_formulas
-from speedbook.press.sphinx.ledger_table import LedgerTable, LedgerTotals, add_ledger_script
-from speedbook.press.sphinx.map_groups import ClaimGroups, add_map_script
+from speedbook.press.sphinx.ledger_table import LedgerTable, LedgerTotals
+from speedbook.press.sphinx.map_groups import ClaimGroups
 from speedbook.press.sphinx.page_html import setup_page
 from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
+from speedbook.press.sphinx.scripts import add_scripts
 from speedbook.press.sphinx.tables import (
     ParameterTable,
     anchor,
@@ -164,9 +165,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", show_as_page)
     setup_page(app)
     app.connect("env-updated", keep_index_entries)
-    app.connect("html-page-context", add_script)
-    app.connect("html-page-context", add_ledger_script)
-    app.connect("html-page-context", add_map_script)
+    app.connect("html-page-context", add_scripts)
     return {
         "parallel_read_safe": True,
         "parallel_write_safe": True,

@@ -40,8 +40,6 @@ from speedbook.run.provenance import commit_text
 from speedbook.text import counted, duration
 
 if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
     from speedbook.claims.relations import Relations
 
 #: The columns of the totals: heads, what each counts, and the name of its filter.
@@ -51,7 +49,7 @@ COLUMNS = {
     "Ours": ("ours", "ours"),
     "All": ("", ""),
 }
-TABLE, SCRIPT = "ledger-table", "ledger.js"
+TABLE = "ledger-table"
 
 
 def filtered(verdict: str = "", whose: str = "") -> str:
@@ -196,11 +194,3 @@ def _facts(build: dict[str, Any]) -> str:
         f"This build ran every notebook at its {build['profile']}: {commit}; "
         f"Python {build['python']}, environment {build['environment']}; data {build['data']}."
     )
-
-
-def add_ledger_script(
-    app: Sphinx, page: str, template: str, context: Any, doctree: nodes.document | None
-) -> None:
-    """Load the script on the pages that have a ledger, and on no other."""
-    if doctree is not None and any(TABLE in t["classes"] for t in doctree.findall(nodes.table)):
-        app.add_js_file(SCRIPT, loading_method="defer")

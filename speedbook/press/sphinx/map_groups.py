@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -28,11 +28,11 @@ from speedbook.press.sphinx.map_layout import Layout, Node, lay_out
 from speedbook.press.sphinx.tables import Content, table
 
 if TYPE_CHECKING:
-    from sphinx.application import Sphinx
+    pass
 
 #: Lengths in units of the picture, which are about pixels.
 WIDTH, HEIGHT, BETWEEN, GAP, MARGIN = 206, 66, 42, 18, 4
-SCRIPT, MARK = "map.js", "claim-groups"
+MARK = "claim-groups"
 OPEN = '<details class="map-box"><summary>{}</summary><div class="map-content" id="{}">'
 CLOSE = "</div></details>"
 
@@ -192,11 +192,3 @@ def _group(group: Group, told: str, layout: Layout) -> str:
         f"<title>{escape(group.asks)}</title>"
         f'<rect class="box" width="{WIDTH}" height="{HEIGHT}" rx="6"/>{lines}</a>'
     )
-
-
-def add_map_script(
-    app: Sphinx, page: str, template: str, context: Any, doctree: nodes.document | None
-) -> None:
-    """Load the script on the pages that have folded groups, and on no other."""
-    if doctree is not None and any(MARK in n["classes"] for n in doctree.findall(nodes.raw)):
-        app.add_js_file(SCRIPT, loading_method="defer")

@@ -1,0 +1,32 @@
+"""Which pages load which script: those that hold what it works on, known by a class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+
+from speedbook.press.sphinx import advice_form, ledger_table, map_groups
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+#: Each script below ``book/_static``, and the class of what it works on.
+SCRIPTS: Mapping[str, str] = {
+    "advice.js": advice_form.FORM,
+    "ledger.js": ledger_table.TABLE,
+    "map.js": map_groups.MARK,
+}
+
+
+def add_scripts(
+    app: Sphinx, page: str, template: str, context: Any, doctree: nodes.document | None
+) -> None:
+    """Load each script on the pages that hold what it works on, and on no other."""
+    if doctree is None:
+        return
+    classes = {each for node in doctree.findall(nodes.Element) for each in node["classes"]}
+    for script, mark in SCRIPTS.items():
+        if mark in classes:
+            app.add_js_file(script, loading_method="defer")
