@@ -100,7 +100,7 @@ def page_groups(
 
 
 def tally(relations: Relations, names: Iterable[str]) -> str:
-    """Say in a line how many claims hold and fail of the paper's, and how many are ours."""
+    """Say in a line how many of the paper's claims hold and fail, and how many are ours."""
     names = list(names)
     paper = [name for name in names if relations.claims[name].origin != "ours"]
     hold = sum(relations.verdicts[name] in HOLDING for name in paper)
