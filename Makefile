@@ -21,7 +21,7 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book quick test check oldest browser audit lab refresh lock bench bench-quick advice mutants clean
+.PHONY: help book quick test check prose oldest browser audit lab refresh lock bench bench-quick advice mutants clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -35,12 +35,16 @@ quick: $(READY)  ## run the tests for every save: all that start no kernel and n
 test: $(READY)  ## run the tests, and every notebook against its committed outputs
 	@$(PY) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --nbval
 
-check: $(READY)  ## ruff, mypy and the import rules, then make test
+check: $(READY)  ## ruff, mypy, the import rules and make prose, then make test
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports --no-logo --no-cache
+	@$(PY) -m tools.prose
 	@$(MAKE) --no-print-directory test
+
+prose: $(READY)  ## spelling, style and our own list of words, in pages, notebooks, docstrings, help and errors
+	@$(PY) -m tools.prose
 
 oldest: $(OLDEST)/ready.stamp  ## test the library with the oldest numpy, scipy and pandas that it allows
 	@$(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -m "not slow" tests/speedlib speedlib

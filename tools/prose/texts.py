@@ -1,0 +1,174 @@
+"""The prose of the project: pages, notebooks, captions and what its programs say, without code."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tokenize
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+PAGES = ("*.md", "book/**/*.md")
+NOTEBOOKS = ("notebooks/**/*.ipynb",)
+PROGRAMS = ("speedlib", "paper", "speedbook", "tools", "benchmarks")
+
+#: Stands for what is not prose, letter for letter, so that lines and columns stay true.
+HOLE = "◦"
+#: Directives that hold code, formulas, or names of files.
+NOT_PROSE = "bibliography|code-block|doctest|eval-rst|literalinclude|math|tableofcontents|toctree"
+#: A string of a program is prose if it has this many words in a row.
+WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]+[,;:]? [a-z]+")
+
+FENCE = re.compile(r"^ *(?P<mark>`{3,}|:{3,}|~{3,})(?P<about>.*)$")
+OPTION = re.compile(r"^ *:[\w-]+:.*$|^ *---$")
+LABEL = re.compile(r"^ *\([\w-]+\)=$")
+INLINE = re.compile(
+    r"\{term\}`(?P<term>[^`<]+)(?:<[^`]*)?`"
+    r"|\{(?:ref|numref|doc|explorer|claim|prf:ref)\}`(?P<named>[^`<]+)<[^`]*`"
+    r"|\{[\w:-]+\}`[^`]*`"
+    r"|\[(?P<linked>[^\]\[]+)\]\([^()\s]*\)|\[\]\([^()]*\)|\[(?P<classed>[^\]\[]+)\]\{[^}]*\}"
+    r"|(?P<ticks>`+)[^`].*?(?P=ticks)"
+    r"|\$\$.*?\$\$|\$[^$\n]+(?:\n[^$\n]+)?\$"
+    r"|<[^<> ][^<>]*>|https?://[^\s)>]+|\{[^{}]*\}",
+    re.S,
+)
+SENTENCE = re.compile(r"(?<=[.!?])[\"')*]*\s+(?=[\"'(*A-Z◦])")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A piece of prose: its place, how it is written, and what of it is to be read."""
+
+    place: str
+    written: str
+    read: str
+
+
+def texts(root: Path) -> Iterator[Text]:
+    """Yield all prose of the project."""
+    for path in _files(root, PAGES):
+        written = path.read_text(encoding="utf-8")
+        yield Text(_name(root, path), written, of_markdown(written))
+    for path in _files(root, NOTEBOOKS):
+        for place, written in _cells(json.loads(path.read_text(encoding="utf-8"))):
+            yield Text(f"{_name(root, path)}/{place}", written, of_markdown(written))
+    for path in _files(root, [f"{room}/**/*.py" for room in PROGRAMS]):
+        written = path.read_text(encoding="utf-8")
+        yield Text(_name(root, path), written, of_python(written))
+
+
+def _files(root: Path, patterns: Iterator[str] | tuple[str, ...] | list[str]) -> list[Path]:
+    found = {path for pattern in patterns for path in root.glob(pattern)}
+    return sorted(path for path in found if ".ipynb_checkpoints" not in path.parts)
+
+
+def _name(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _cells(notebook: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for place, cell in enumerate(notebook["cells"]):
+        if cell["cell_type"] == "markdown":
+            yield f"cell-{place:02d}.md", "".join(cell["source"])
+        caption = cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption")
+        if caption:
+            yield f"caption-{place:02d}.md", caption
+
+
+def of_markdown(text: str) -> str:
+    r"""Return Markdown with holes in place of code, formulas, options and targets.
+
+    Examples
+    --------
+    >>> of_markdown("The {term}`design` $b$ of `optimal_design`, [there](page.md).")
+    'The ◦◦◦◦◦◦◦design◦ ◦◦◦ of ◦◦◦◦◦◦◦◦◦◦◦◦◦◦◦◦, ◦there◦◦◦◦◦◦◦◦◦◦.'
+    """
+    lines, inside, options = [], "", False
+    for line in text.split("\n"):
+        fence = FENCE.match(line)
+        if inside:
+            inside = "" if line.strip() == inside else inside
+            lines.append(_hole(line))
+            continue
+        if fence:
+            about = fence["about"].strip()
+            prose = about.startswith("{") and not re.match(rf"\{{(?:{NOT_PROSE})\b", about)
+            if about and not prose:
+                inside = fence["mark"]
+            options = bool(about)
+            lines.append(_hole(line))
+            continue
+        options = options and bool(OPTION.match(line))
+        lines.append(_hole(line) if options or LABEL.match(line) else line)
+    return INLINE.sub(_keep_words, "\n".join(lines))
+
+
+def _keep_words(found: re.Match[str]) -> str:
+    for name in ("term", "named", "linked", "classed"):
+        if found[name]:
+            start, end = (each - found.start() for each in found.span(name))
+            whole = found[0]
+            return (
+                _hole(whole[:start])
+                + INLINE.sub(_keep_words, whole[start:end])
+                + _hole(whole[end:])
+            )
+    return _hole(found[0])
+
+
+def _hole(text: str) -> str:
+    return re.sub(r"\S", HOLE, text)
+
+
+def of_python(source: str) -> str:
+    """Return Python with holes in place of all but comments, docstrings and sentences.
+
+    Examples
+    --------
+    >>> of_python('x = f("Say what is wrong.")  # A remark.').replace("◦", "")
+    '  Say what is wrong.   A remark.'
+    """
+    lines = source.split("\n")
+    kept = [_hole(line) for line in lines]
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            _put(kept, token, lambda text: re.sub(r"^#+:?|noqa.*|type: ignore.*", _blank, text))
+        elif tokenize.tok_name[token.type] in ("STRING", "FSTRING_MIDDLE"):
+            if WORDS.search(token.string) or token.string.endswith('"""'):
+                _put(kept, token, _of_string)
+    return "\n".join(kept)
+
+
+def _put(kept: list[str], token: tokenize.TokenInfo, change: Callable[[str], str]) -> None:
+    (row, column), text = token.start, change(token.string)
+    for offset, line in enumerate(text.split("\n")):
+        here = kept[row - 1 + offset]
+        start = column if offset == 0 else 0
+        kept[row - 1 + offset] = here[:start] + line + here[start + len(line) :]
+
+
+def _of_string(text: str) -> str:
+    """Leave out quotation marks, code, formulas, examples and the names of parameters."""
+    text = re.sub(r'^[rbfRBF]*("""|"|\'\'\'|\')|("""|"|\'\'\'|\')$', _blank, text)
+    text = re.sub(r"^ *(?:>>>|\.\.\.).*$|^ *\w[\w, *]* : .*$|^ *-{3,}$", _blank, text, flags=re.M)
+    text = re.sub(r":\w+:`[^`]*`|``.*?``|`[^`]*`|\{[^{}]*\}", _blank, text, flags=re.S)
+    return re.sub(r"\\n", _blank, text)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return _hole(found[0])
+
+
+def sentences(text: Text) -> Iterator[str]:
+    """Yield the sentences of a text of at least seven words, as they are written."""
+    start = 0
+    for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*|#:] ?|\d+\. ))", text.read):
+        start = text.read.index(paragraph, start)
+        cuts = [0, *(found.end() for found in SENTENCE.finditer(paragraph)), len(paragraph)]
+        for low, high in pairwise(cuts):
+            if len(re.findall(r"[A-Za-z]{2,}", paragraph[low:high])) >= 7:
+                yield " ".join(text.written[start + low : start + high].split())
