@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import json
-from collections.abc import Iterable, Mapping
+import re
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,11 @@ CAUGHT = ("killed", "timeout", "segfault")
 
 #: What displays a picture in a notebook, and the modules that draw.
 PICTURES = frozenset({"figures", "show_environment"})
+#: How layout that counts is written, and after what a statement has ended already.
+MARKS = {"INDENT": "INDENT", "DEDENT": "DEDENT", "NEWLINE": ";"}
+ENDED: tuple[list[str], ...] = ([], [";"], ["INDENT"], ["DEDENT"])
+#: Three words in a row.
+SENTENCE = re.compile(r"[A-Za-z]{2,},? [a-z]+,? [a-z]+")
 DRAWING = ("matplotlib", "seaborn", "paper.plots")
 
 Entry = dict[str, Any]
@@ -60,8 +69,8 @@ def dependencies(root: Path, asked: Entry) -> dict[str, str]:
     registry = _registry((root / "book/claims.yml").read_text(encoding="utf-8"))
     claims = [registry[name] for name in asked.get("claims", ())]
     return {
-        "speedlib": _digest(without_remarks(path.read_text("utf-8")) for path in sorted(library)),
-        "the tests": _digest(path.read_text(encoding="utf-8") for path in files),
+        "speedlib": _digest(without_words(path.read_text("utf-8")) for path in sorted(library)),
+        "the tests": _digest(without_words(path.read_text("utf-8")) for path in files),
         "the claims": _digest([c["rule"], _code(root / c["notebook"])] for c in claims),
         "the faults": _digest([{key: asked[key] for key in asked if key != "wrong"}]),
     }
@@ -101,7 +110,7 @@ def _code(notebook: Path) -> list[str]:
         if loads & PICTURES and not (binds & needed or any("rng" in name for name in loads)):
             continue
         needed |= loads
-        kept.append(without_remarks(ast.unparse(tree)))
+        kept.append(without_words(ast.unparse(tree)))
     return kept[::-1]
 
 
@@ -141,20 +150,62 @@ def _names(tree: ast.Module) -> tuple[set[str], set[str]]:
 
 
 @cache
-def without_remarks(source: str) -> str:
-    r"""Return Python source without docstrings, blank lines and lines of comment.
+def without_words(source: str) -> str:
+    r"""Return Python source without remarks, docstrings, sentences and layout.
+
+    A sentence is a string with three words in a row: what a program says, such as the words of an
+    error or a label. No result depends on it.
 
     Examples
     --------
-    >>> without_remarks('def f():\n    "Halve."\n\n    # A half.\n    return 0.5\n')
-    'def f():\n    return 0.5'
+    >>> without_words('def f(x):\n    "Halve."\n\n    raise E("This is too large.")  # Why.\n')
+    'def f ( x ) : ; INDENT raise E ( … ) ; DEDENT'
     """
-    remarks: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str):
-            remarks.update(range(node.lineno, (node.end_lineno or 0) + 1))
-    lines = (line for place, line in enumerate(source.splitlines(), 1) if place not in remarks)
-    return "\n".join(line for line in lines if line.strip() and line.lstrip()[0] != "#")
+    docstrings = {
+        (node.lineno, node.col_offset)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+    }
+    tokens = (text for place, text in _strings_and_tokens(source) if place not in docstrings)
+    kept: list[str] = []
+    for quoted, texts in groupby(tokens, lambda text: text.endswith(("'", '"'))):
+        if quoted:
+            said = " ".join(texts)
+            kept.append("…" if SENTENCE.search(said) else said)
+            continue
+        for text in texts:
+            if text in (")", "]", "}") and kept[-1:] == [","]:
+                kept.pop()
+            if text != ";" or kept[-1:] not in ENDED:
+                kept.append(text)
+    return " ".join(kept).removesuffix(" ;")
+
+
+def _strings_and_tokens(source: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield the tokens of a source that count, each formatted string as one, on any Python."""
+    lines = source.splitlines(keepends=True)
+    depth, begun = 0, (0, 0)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        kind = tokenize.tok_name[token.type]
+        if kind.endswith("STRING_START"):
+            begun, depth = (begun if depth else token.start), depth + 1
+        elif kind.endswith("STRING_END"):
+            depth -= 1
+            if not depth:
+                yield begun, _between(lines, begun, token.end)
+        elif depth or kind in ("COMMENT", "NL", "ENDMARKER"):
+            continue
+        else:
+            yield token.start, MARKS.get(kind, token.string)
+
+
+def _between(lines: Sequence[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+    """Return the source from one place to another."""
+    (first, begin), (last, stop) = start, end
+    if first == last:
+        return lines[first - 1][begin:stop]
+    between = "".join(lines[first : last - 1])
+    return lines[first - 1][begin:] + between + lines[last - 1][:stop]
 
 
 def _digest(parts: Iterable[Any]) -> str:

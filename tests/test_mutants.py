@@ -19,7 +19,7 @@ from paper.mutants import (
     dependencies,
     find_reason,
     read,
-    without_remarks,
+    without_words,
 )
 from speedbook.claims.registry import load_registry
 from tools.mutants import __main__ as mutants
@@ -72,9 +72,36 @@ def test_results_tell_what_has_changed_since() -> None:
     assert changed({"speedlib": "1", "the tests": "2"}, {"speedlib": "1"}) == []
     now = {"speedlib": "1", "the tests": "3", "the faults": "4"}
     assert changed({"speedlib": "1", "the tests": "2"}, now) == ["the tests", "the faults"]
-    code = "def f(x):\n    return x\n"
-    assert without_remarks('def f(x):\n    "Say."\n    # And why.\n\n    return x\n') == code[:-1]
-    assert without_remarks(code) != without_remarks(code.replace("return x", "return -x"))
+
+
+CODE = 'def f(x):\n    if x:\n        raise E(f"There is no {x}.")\n    return g(x, "mean")\n'
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        CODE.replace(
+            "    if", '    """Say it.\n\n    At length.\n    """\n    # And why.\n\n    if'
+        ),
+        CODE.replace('f"There is no {x}."', '"There is no such"  # Why.\n            f" such {x}!r."'),
+        CODE.replace('(x, "mean")', '(\n        x,\n        "mean",\n    )'),
+    ],
+)
+def test_results_do_not_depend_on_words_and_layout(other: str) -> None:
+    assert without_words(other) == without_words(CODE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return g", "return -g"),
+        ("mean", "median"),
+        ("    return", "        return"),
+        ("raise ", ""),
+    ],
+)
+def test_results_depend_on_all_else(old: str, new: str) -> None:
+    assert without_words(CODE.replace(old, new)) != without_words(CODE)
 
 
 def test_what_depends_on_a_test_notices_its_change(tmp_path: Path) -> None:
@@ -220,15 +247,15 @@ def code_of(folder: Path, *cells: str) -> list[str]:
 
 def test_a_picture_and_a_remark_change_no_verdict(tmp_path) -> None:
     before = code_of(tmp_path, *DRAWS)
-    assert before == ["x = 3", "record(x)"]
+    assert before == [*map(without_words, ["x = 3", "record(x)"])]
     assert code_of(tmp_path, "x = 3  # three", "ax = x\nfigures.show(ax)", "record(x)") == before
     assert code_of(tmp_path, "from paper.plots import plot_mse\nx = 3", *DRAWS[1:]) == before
     assert code_of(tmp_path, "x = 4", *DRAWS[1:]) != before
     # Names that pictures use for themselves are nobody's.
     loop = "for x in [1]:\n    record(x)"
-    assert code_of(tmp_path, "x = 3\nfigures.show(x)", loop) == [loop]
+    assert code_of(tmp_path, "x = 3\nfigures.show(x)", loop) == [without_words(loop)]
 
 
 @pytest.mark.parametrize("cell", ["y = 2\nfigures.show(y)", "figures.show(rng.normal())"])
 def test_a_picture_that_later_cells_need_counts(tmp_path, cell) -> None:
-    assert code_of(tmp_path, cell, "record(y)") == [cell, "record(y)"]
+    assert code_of(tmp_path, cell, "record(y)") == [without_words(cell), without_words("record(y)")]
