@@ -55,7 +55,8 @@ def texts(root: Path) -> Iterator[Text]:
         yield Text(_name(root, path), written, of_markdown(written))
     for path in _files(root, NOTEBOOKS):
         for place, written in _cells(json.loads(path.read_text(encoding="utf-8"))):
-            yield Text(f"{_name(root, path)}/{place}", written, of_markdown(written))
+            read = (of_python if place.endswith(".py") else of_markdown)(written)
+            yield Text(f"{_name(root, path)}/{place}", written, read)
     for path in _files(root, [f"{room}/**/*.py" for room in PROGRAMS]):
         written = path.read_text(encoding="utf-8")
         yield Text(_name(root, path), written, of_python(written))
@@ -72,8 +73,8 @@ def _name(root: Path, path: Path) -> str:
 
 def _cells(notebook: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for place, cell in enumerate(notebook["cells"]):
-        if cell["cell_type"] == "markdown":
-            yield f"cell-{place:02d}.md", "".join(cell["source"])
+        suffix = "md" if cell["cell_type"] == "markdown" else "py"
+        yield f"cell-{place:02d}.{suffix}", "".join(cell["source"])
         caption = cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption")
         if caption:
             yield f"caption-{place:02d}.md", caption
