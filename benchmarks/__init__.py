@@ -1,4 +1,4 @@
-"""Speed of the optimal designs, always as a ratio to what else one would use.
+"""Speed of the optimal designs, always as a ratio to the usual alternative.
 
 Run ``python -m benchmarks`` (below 20 minutes) or ``python -m benchmarks --quick`` (below two) on
 an otherwise idle machine, with the extra ``bench`` installed. Every benchmark starts in a process

@@ -47,8 +47,8 @@ class Race(NamedTuple):
 def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, repeats: int = 1) -> Race:
     """Let two contestants take turns; the ratio is theirs to ours, round by round.
 
-    Each goes first in every other round. `repeats` runs of ours count as one, for contestants
-    that are very fast.
+    Each goes first in every other round. `repeats` runs of ours count as one, for contestants that
+    take little time.
     """
     ours()
     times: list[tuple[float, float]] = []

@@ -66,7 +66,7 @@ def batch(features, variances, c) -> float:
 
 
 def simulation(rounds: int, replications: int) -> float:
-    """Simulate SPEED with a design for each replication; there is no gap to tell."""
+    """Simulate SPEED with a design for each replication; there is no gap to report."""
     ball, strategy = unit_ball(), SPEED(exploration="identifiable", covariance="psd")
     mse_curve(ball.bandit, ball.policy, [strategy], [rounds], replications, seed=1)
     return 0.0

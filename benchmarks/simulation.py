@@ -21,7 +21,7 @@ TITLE = "Simulated experiments"
 #: Rounds of one experiment on the large bandit, experiments of the engine and of the baseline.
 FULL, QUICK = (10_000, 20_000, 2_000), (10_000, 2_000, 200)
 
-#: A right engine fails this often.
+#: A correct engine fails this often.
 ALPHA = 1e-4
 
 
@@ -59,7 +59,7 @@ def baseline(
 
 
 def thrifty(bandit: LinearBandit, policy: Floats, rounds: int, size: int, balanced: bool) -> Floats:
-    """The same by a user who thinks: what does not change is computed once, or rewards in sums."""
+    """The same with less work: fixed parts are computed once, or rewards drawn as sums."""
     rng, c = np.random.default_rng(11), policy @ bandit.features
     fixed = efficient_counts(policy, rounds)
     actions = np.repeat(np.arange(bandit.n_actions), fixed)
@@ -217,7 +217,7 @@ def booked(quick: bool) -> list[Row]:
 
 
 def run(quick: bool) -> list[Row]:
-    """Race the engine, weigh exact errors against drawn ones, count replications."""
+    """Race the engine, compare exact errors with drawn ones, count replications."""
     races = [(balanced, by) for by in (baseline, thrifty) for balanced in (False, True)]
     rows = [against_numpy(quick, balanced, by) for balanced, by in races]
     return [*rows, against_draws(quick), throughput(quick), *booked(quick)]

@@ -1,1 +1,1 @@
-"""What only this paper's pages need: its environments, data, bounds, plots, exact arithmetic."""
+"""Code for this paper's pages: its environments, data, bounds, plots and exact arithmetic."""

@@ -1,4 +1,4 @@
-"""By what factor a strategy is better than all others, the number behind claims on figures."""
+"""The factor by which a strategy is better than all others, for claims on figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Advantage(NamedTuple):
-    """The least factor by which a strategy is better than others, and where it is that small."""
+    """The smallest factor by which a strategy is better than others, and where it occurs."""
 
     estimate: float
     interval: tuple[float, float]
@@ -40,19 +40,19 @@ def smallest_advantage(
     over : sequence of str
         The others.
     strategy : str
-        Whose advantage it is.
+        The strategy whose advantage is measured.
     own : MSECurves, optional
-        Curves of this strategy at the same numbers of rounds, if they are not among the others'.
+        Curves of this strategy at the same numbers of rounds, if `curves` does not hold them.
     from_rounds : int
-        Fewer rounds do not count.
+        Smaller numbers of rounds are ignored.
     level : float
         Confidence of the interval, which allows for the number of ratios compared (Bonferroni).
 
     Returns
     -------
     Advantage
-        Above 1, the strategy has the smaller error than each of the others at every number of
-        rounds that counts. The interval comes from the logarithms of the ratios.
+        Above 1, the strategy has a smaller error than each of the others at every number of rounds
+        considered. The interval comes from the logarithms of the ratios.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def smallest_advantage(
     if not counted.size or not over:
         raise ValueError(
             f"over, from_rounds: leave nothing to compare; got {list(over)} from "
-            f"{from_rounds} rounds, where the most is {curves.rounds.max()}"
+            f"{from_rounds} rounds on, but the curves end at {curves.rounds.max()}"
         )
     mean, error = (part[counted] for part in (own or curves).of(strategy))
     others = np.stack([[part[counted] for part in curves.of(name)] for name in over])
@@ -87,9 +87,9 @@ def expected_advantage(
               \operatorname{se}(\log\hat\rho) = \frac{1}{\sqrt R}
               \operatorname{sd}_r\Bigl(\frac{e_r}{\bar e} - \frac{s_r}{\bar s}\Bigr)
 
-    Means over runs are unbiased however few replications stand behind each. Counting the runs that
-    a strategy wins is not fair in the same way: where its error is mostly small and at times large,
-    few replications miss the large errors in most runs.
+    Means over runs are unbiased, however few replications each run has. Counting the runs that a
+    strategy wins would not be fair: if its error is mostly small and sometimes large, a few
+    replications miss the large errors in most runs.
 
     Parameters
     ----------

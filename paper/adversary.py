@@ -1,13 +1,13 @@
-r"""Search for the worst case of a statement that is to hold for every bandit.
+r"""Search for the worst case of a statement about all bandits.
 
-Random draws are no evidence for "for every": what refutes such a statement may fill a corner that
+Random draws are weak evidence for such a statement, since a counterexample may lie in a corner that
 they never visit. An adversary keeps the worst case so far and changes it a little, in smaller and
-smaller steps, and starts afresh now and then. What it does not find may still exist; what it
-finds settles the matter. So the budget is stated, and the worst case is shown.
+smaller steps, and sometimes starts again elsewhere. A counterexample that it finds refutes the
+statement; if it finds none, one may still exist. So the budget is stated, and the worst case shown.
 
 `search` works on anything that can be drawn and changed. `Bandits` is a family of bandits to be
-searched: directions and lengths of features, how many copies of each there are, the matrix of
-variances with free eigenvalues and axes, and the policy.
+searched: directions and lengths of features, the number of copies of each, the matrix of variances
+with free eigenvalues and axes, and the policy.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Instance = TypeVar("Instance")
 
-#: Length of the first steps from a new start, in units of the range that each move knows.
+#: Length of the first steps from a new start, in units of the range of each move.
 FIRST_SCALE = 0.5
 #: Factor of the step after a success, and after a failure: one success in five keeps it.
 LONGER, SHORTER = 1.5, 0.9
-#: Shorter steps than this are not worth an evaluation: the search starts again.
+#: If the steps are shorter than this, the search starts again.
 LEAST_SCALE = 1e-6
 #: Share of the evaluations of each start that go to independent draws.
 DRAWN = 0.25
@@ -35,7 +35,7 @@ DRAWN = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Worst(Generic[Instance]):
-    """What a search found.
+    """The result of a search.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Worst(Generic[Instance]):
     value : float
         The objective there.
     evaluations : int
-        How often the objective was evaluated; at most the budget.
+        The number of evaluations of the objective, at most the budget.
     trace : array, shape (evaluations,)
         The largest value up to each evaluation.
     """
@@ -67,25 +67,25 @@ def search(
 ) -> Worst[Instance]:
     """Look for the instance with the largest objective.
 
-    The budget is divided among the starts. Each begins with a quarter of its share in independent
-    draws and goes on from the best of them by random changes, keeping what is no worse; steps grow
-    after a success and shrink after a failure. Once they are tiny, it draws anew.
+    The budget is divided among the starts. Each spends a quarter of its share on independent draws.
+    From the best of these it continues by random changes, and keeps a change if it is no worse.
+    Steps grow after a success and shrink after a failure. Once they are tiny, it draws again.
 
     Parameters
     ----------
     objective : callable
-        Of an instance. Larger is worse for the statement: a ratio of what is claimed to be smaller
-        to what is claimed to be larger, say. An instance outside the statement's conditions gets
-        minus infinity; "not a number" counts as that.
+        A function of an instance; larger is worse for the statement. An example is the ratio of
+        what is claimed to be smaller to what is claimed to be larger. An instance that violates the
+        statement's conditions gets minus infinity, or NaN, which counts as minus infinity.
     sample : callable
         Draws an instance with the generator.
     perturb : callable
-        Returns another instance near the one given, at a distance of the order of the second
-        argument, a number between 0 and 1 (mostly), drawn with the generator.
+        Returns another instance near the given one, drawn with the generator. Its distance is of
+        the order of the second argument, a number that is mostly between 0 and 1.
     budget : int
-        How often the objective may be evaluated, at least 1.
+        The largest number of evaluations of the objective, at least 1.
     rng : numpy.random.Generator
-        The only source of chance.
+        The only source of randomness.
     starts : int
         Number of independent starts, at least 1.
     enough : float
@@ -154,8 +154,7 @@ def search(
 class Bandit:
     r"""A bandit in the coordinates in which it is searched.
 
-    Copies of a direction are kept together, since what counts is their number and the shares of
-    the policy.
+    Copies of a direction are kept together, since only their number and the policy's shares matter.
 
     Parameters
     ----------
@@ -170,7 +169,7 @@ class Bandit:
     log_policy : array, shape (k,)
         Logarithms of the directions' shares of the policy, up to a constant.
     spread : array, shape (k,)
-        Which part of its share a direction spreads evenly over its copies, from 0 to 1; the rest
+        The part of a direction's share that is spread evenly over its copies, from 0 to 1; the rest
         goes to the first copy.
     """
 
@@ -193,7 +192,7 @@ class Bandit:
 
     @property
     def shares(self) -> Floats:
-        """What the policy gives to the directions, shape (k,), positive, of sum 1."""
+        """The policy's shares of the directions, shape (k,), positive, of sum 1."""
         shares = np.exp(self.log_policy - self.log_policy.max())
         return np.asarray(shares / shares.sum())
 
@@ -217,7 +216,7 @@ class Bandit:
 
 @dataclass(frozen=True)
 class Bandits:
-    r"""A family of bandits to be searched: what may vary, and within which limits.
+    r"""A family of bandits to be searched, with the limits of its coordinates.
 
     Parameters
     ----------
@@ -226,14 +225,14 @@ class Bandits:
     directions : int
         k, at least d.
     most_copies : int
-        Of one direction.
+        The largest number of copies of one direction.
     log_ratio : float
         Largest logarithm of the ratio of two eigenvalues of :math:`\Sigma_*`, at least 0.
     log_policy : float
         Largest logarithm of the ratio of two shares of the policy, at least 0.
     log_length : float
-        Largest logarithm of the ratio of two features' lengths, at least 0, where all have length
-        one. Lengths matter: unweighted least squares listens to long features more.
+        Largest logarithm of the ratio of two features' lengths, at least 0; at 0 all have length
+        one. Lengths matter, since unweighted least squares gives more weight to long features.
     """
 
     dimension: int
@@ -264,11 +263,11 @@ class Bandits:
         )
 
     def perturb(self, bandit: Bandit, scale: float, rng: np.random.Generator) -> Bandit:
-        """Change one or more of its parts by steps of the order of the scale."""
+        """Change one or more parts of a bandit by steps of the order of the scale."""
         d, k = self.dimension, self.directions
 
         def step(size: int, reach: float) -> Floats:
-            # Half of the time one entry only moves, so that finished parts stay as they are.
+            # Half of the time only one entry moves, so finished parts stay unchanged.
             move = scale * reach * rng.standard_normal(size)
             return np.asarray(move * (np.arange(size) == rng.integers(size)) if one else move)
 

@@ -1,4 +1,4 @@
-"""Numbers of any unit as text: what is shown depends on their spread, and none is shown as zero."""
+"""Numbers of any unit as text, with digits chosen by their spread and none shown as zero."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 #: Spreads between these are written without powers of ten.
 PLAIN = (1e-4, 1e6)
-#: Digits of a number that is written as it was measured, and of one that others outweigh by far.
+#: Digits of a measured number, and of one that is far smaller than others.
 MEASURED, TINY = 6, 2
 
 
 def to_spread(numbers: Iterable[float], spread: float, digits: int = 3) -> list[str]:
-    """Write numbers with as many decimals as give their spread some significant digits.
+    """Write numbers such that their spread has the given number of significant digits.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def to_spread(numbers: Iterable[float], spread: float, digits: int = 3) -> list[
 
 
 def to_decimals(numbers: Iterable[float], decimals: int) -> list[str]:
-    """Write numbers with some decimals; one that would be shown as zero gets digits of its own.
+    """Write numbers with fixed decimals; one that would be shown as zero gets its own digits.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def to_decimals(numbers: Iterable[float], decimals: int) -> list[str]:
 
 
 def as_measured(numbers: Iterable[float]) -> list[str]:
-    """Write numbers with up to six digits each, and where they allow it with equal decimals.
+    """Write numbers with up to six digits each and, if possible, with equal decimals.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def as_measured(numbers: Iterable[float]) -> list[str]:
 
 
 def _written(number: float, decimals: int, plain: bool) -> str:
-    # Decimal, so that the unit decides nothing: 0.125e-6 is rounded as 0.125 is.
+    # Decimal, so the unit has no effect: 0.125e-6 is rounded as 0.125 is.
     rounded = Decimal(repr(number)).quantize(Decimal(1).scaleb(-decimals))
     if number and not rounded:
         return f"{number:.{TINY}g}"
@@ -78,7 +78,7 @@ def _written(number: float, decimals: int, plain: bool) -> str:
 
 
 def summary(numbers: ArrayLike, names: Iterable[str]) -> pd.DataFrame:
-    """Return count, mean, standard deviation and range of columns, each with digits of its own.
+    """Return count, mean, standard deviation and range of columns, each with its own digits.
 
     Parameters
     ----------

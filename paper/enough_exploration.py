@@ -1,9 +1,9 @@
 r"""Whether an experiment explores enough, in a sentence with numbers.
 
-The interval rests on the scatter of each committed action's own rewards, so that it needs two of
-each. The design rests on the variances that exploration determines (`speedlib.identification`):
-where some are left open it may take a noisy action for a quiet one however long it explores, and
-where they are known roughly it is partly luck. That costs precision, not the interval's level.
+The interval needs the scatter of each committed action's own rewards, and so two rewards of each.
+The design needs the variances that exploration determines (`speedlib.identification`). If some are
+left open, it may take a noisy action for a quiet one, however long it explores. If they are known
+only roughly, it is partly luck. Both cost precision, but not the interval's level.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from speedbook.text import counted
 from speedlib.identification import Identifiability, identifiability
 
-#: Rounds of exploration for each entry that it determines. Under the D-optimal design for r entries
-#: the relative error of a variance is at most about sqrt(2r/Γ) after Γ rounds, where variances are
-#: alike and noise is Gaussian: a half, sqrt(2/8).
+#: Rounds of exploration for each entry that it determines. Under the D-optimal design for r
+#: entries, with similar variances and Gaussian noise, the relative error of a variance after Γ
+#: rounds is at most about sqrt(2r/Γ); at 8 rounds for each entry this is sqrt(2/8), a half.
 ROUNDS_PER_ENTRY = 8
 #: Rewards of each committed action: one has no scatter.
 REWARDS_PER_ACTION = 2
@@ -27,7 +27,7 @@ REWARDS_PER_ACTION = 2
 
 @dataclass(frozen=True, eq=False)
 class Exploration:
-    r"""How far an exploration goes.
+    r"""What an exploration determines.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class Exploration:
     found : Identifiability
         What they determine.
     attainable : int
-        How many linear functions of :math:`\Sigma_*` all actions together determine: the entries
-        themselves, d(d+1)/2, where there are enough actions.
+        The number of linear functions of :math:`\Sigma_*` that all actions together determine; with
+        enough actions these are all d(d+1)/2 entries.
     committed, fewest : int
-        Committed actions, and the fewest rewards that one of them gets; 0 before they are known.
+        Committed actions, and the smallest number of rewards of one; 0 before they are known.
     """
 
     rounds: int
@@ -51,7 +51,7 @@ class Exploration:
 
     @property
     def needed(self) -> int:
-        """Rounds of exploration after which the design is no longer mostly luck."""
+        """Rounds of exploration after which the design no longer depends mostly on luck."""
         return ROUNDS_PER_ENTRY * self.attainable
 
     @property
@@ -61,7 +61,7 @@ class Exploration:
 
     @property
     def enough(self) -> bool:
-        """Whether all variances are determined and, once they are known, rewards suffice."""
+        """Whether all variances are determined and each committed action has enough rewards."""
         committed = self.committed == 0 or self.fewest >= REWARDS_PER_ACTION
         return bool(self.found.determined.all()) and committed
 
@@ -74,7 +74,7 @@ class Exploration:
 def exploration_of(
     features: ArrayLike, explored: ArrayLike, committed: ArrayLike | None = None
 ) -> Exploration:
-    """Count what an exploration determines.
+    """Return what an exploration determines.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ def enough_exploration(state: Exploration, *, rounds: int, begun: bool, pilot: b
     rounds : int
         The budget n.
     begun : bool
-        Whether rewards are in the log, so that no choice may be changed any more.
+        Whether the log has rewards, so no choice may be changed any more.
     pilot : bool
-        Whether this is the pilot of a tuned exploration, which goes on.
+        Whether this is the pilot of a tuned exploration, which continues.
     """
     found = state.found
     what = "The pilot of exploration" if pilot else "Exploration"
@@ -137,7 +137,7 @@ def enough_exploration(state: Exploration, *, rounds: int, begun: bool, pilot: b
     if state.long:
         return f"**Enough exploration.** {said}"
     if pilot:
-        return f"**A pilot.** {said} The next phase goes on from there."
+        return f"**A pilot.** {said} The next phase continues from there."
     return (
         f"**Enough for the interval, little for the design.** {said} So the design is partly luck, "
         f"which costs precision, not the level of the interval. {_advice(state, rounds, begun)}"

@@ -42,7 +42,7 @@ def rational(value: Number) -> Fraction:
 
 
 def root(value: Number, digits: int = 15) -> tuple[Fraction, Fraction]:
-    """Return two fractions of so many decimals between which the square root lies.
+    """Return two fractions with `digits` decimals between which the square root lies.
 
     They are the same where the root has no more decimals.
 
@@ -253,7 +253,7 @@ def best_design(features: Matrix, deviations: Vector, direction: Vector) -> Best
     r"""Find a PE-optimal design by trying all bases.
 
     Minimise :math:`\sum_a |w_a|\sigma(a)` over all w with :math:`\sum_a w_a x(a) = c` (Elfving): a
-    basic solution is best, so that no more than d actions need be combined. Then
+    basic solution is best, so at most d actions have to be combined. Then
     :math:`b^* \propto |w|\sigma`. For a handful of actions only.
 
     Parameters

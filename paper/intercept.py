@@ -1,7 +1,7 @@
-"""Whether a table asks for an intercept that a linear model through the origin does not have.
+"""Whether a table needs an intercept, which a linear model through the origin does not have.
 
-Where it does, what the mean misses is taken for noise: variances that are too large, a value that
-is wrong, and a design that believes in both.
+If it does, the model takes the error of its means for noise. The variances are then too large, the
+value is wrong, and the design relies on both.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: A constant that is so many standard errors away from zero is far from it.
+#: A constant this number of standard errors from zero is clearly not zero.
 FAR = 3.0
 
 
@@ -24,7 +24,7 @@ class Constant:
     estimate : float
         Its estimate, in units of the target.
     standard_error : float
-        Its standard error, which holds whatever the variances are.
+        Its standard error, which is valid for any variances.
     """
 
     estimate: float
@@ -32,7 +32,7 @@ class Constant:
 
     @property
     def wanted(self) -> bool:
-        """Whether it is far from zero, by `FAR` standard errors."""
+        """Whether it is more than `FAR` standard errors from zero."""
         return abs(self.estimate) > FAR * self.standard_error
 
 
@@ -42,8 +42,8 @@ def constant_term(X: ArrayLike, y: ArrayLike) -> Constant | None:
     By least squares, with the standard error HC3 of MacKinnon and White (1985, *Journal of
     Econometrics* 29), :math:`\bigl[\sum_i (p_i e_i / (1 - h_i))^2\bigr]^{1/2}`, where :math:`p` is
     the row of the pseudo-inverse that gives the constant, :math:`e` the residuals and :math:`h` the
-    leverages. It is compared with zero instead of the mean residual of the fit without a constant,
-    which is small, too, where the features nearly hold one.
+    leverages. The mean residual of the fit without a constant would be no test, since it is also
+    small if a combination of the features is nearly constant.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def constant_term(X: ArrayLike, y: ArrayLike) -> Constant | None:
     Returns
     -------
     Constant or None
-        None if the features hold a constant already, or the rows are too few to tell.
+        None if a combination of the features is constant, or there are too few rows.
 
     Examples
     --------
@@ -72,6 +72,6 @@ def constant_term(X: ArrayLike, y: ArrayLike) -> Constant | None:
     inverse = np.linalg.pinv(design)
     estimates = inverse @ y
     leverage = np.einsum("nd,dn->n", design, inverse)
-    # A row of leverage 1 is met exactly and says nothing of the noise.
+    # A row of leverage 1 is fitted exactly and has no information about the noise.
     left = (y - design @ estimates) / np.maximum(1 - leverage, 1e-6)
     return Constant(float(estimates[-1]), float(np.linalg.norm(inverse[-1] * left)))

@@ -1,4 +1,4 @@
-"""What a page says of the intercept: whether the model has one, and whether the data ask for it."""
+"""The note of a page on the intercept: whether the model has one, and whether the data need it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from paper.intercept import FAR, constant_term
 def intercept_note(
     X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, intercept: bool, centred: bool
 ) -> str:
-    """Say in Markdown whether the model has an intercept, and whether the data ask for one.
+    """Say in Markdown whether the model has an intercept, and whether the data need one.
 
     Parameters
     ----------
     X, y : array, shapes (N, d) and (N,)
         Features, without the intercept, and target as the model takes them.
     theta : array, shape (d,) or (d + 1,)
-        The fit; with an intercept, that comes last.
+        The fit; an intercept comes last.
     intercept, centred : bool
-        Whether the model has one, and whether the means were taken off features and target.
+        Whether the model has one, and whether means were subtracted from features and target.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     theta = np.asarray(theta, dtype=float)
@@ -28,20 +28,22 @@ def intercept_note(
     told = len(X) > X.shape[1] + 1
     if intercept and told and constant is None:
         return (
-            "The model has an intercept, which `intercept = true` need not add: multiples of the "
-            "features sum to a constant already."
+            "The model already has an intercept without `intercept = true`: multiples of the "
+            "features sum to a constant."
         )
     if intercept:
-        off = ", beside the means that were taken off" if centred else ""
+        off = ", after the means were subtracted" if centred else ""
         return f"The model has an intercept; its estimate is {theta[-1]:.6g}{off}."
     if centred:
         return (
-            "The model has no intercept, since the means were taken off features and target. The "
-            "design then takes the mean of the target for known, and the variances have no "
-            "constant part; where this is wrong, choose `intercept = true`."
+            "The model has no intercept, since the means were subtracted from features and target. "
+            "The design then treats the mean of the target as known, and the variances have no "
+            "constant part; if this is wrong, choose `intercept = true`."
         )
     if not told:
-        return "The model has no intercept, and the rows are too few to tell whether it needs one."
+        return (
+            "The model has no intercept, and there are too few rows to judge whether it needs one."
+        )
     if constant is None:
         return (
             "The model needs no intercept: multiples of the features sum to a constant, which "
@@ -50,14 +52,14 @@ def intercept_note(
     said = f"{constant.estimate:.4g} (standard error {constant.standard_error:.2g})"
     if not constant.wanted:
         return (
-            f"The model has no intercept, and the means do not clearly ask for one: it would be "
+            f"The model has no intercept, and the means do not clearly need one: it would be "
             f"{said}, within {FAR:g} standard errors of zero."
         )
     misses = _residuals(X, y, theta)
     return (
-        f"**The model has no intercept, and these data ask for one:** it would be {said}, more "
+        f"**The model has no intercept, but these data need one:** it would be {said}, more "
         f"than {FAR:g} standard errors from zero. Without it the rows lie {misses} on average, and "
-        "what the means miss counts as noise: **do not trust the variances, the value and the "
+        "the error of the means counts as noise: **do not trust the variances, the value and the "
         "design below, and choose `intercept = true`.**"
     )
 

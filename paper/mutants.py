@@ -18,7 +18,7 @@ import yaml
 
 FOLDER = Path("tools/mutants")
 #: What mutmut says of a change that some check noticed; one that never ends, or takes its process
-#: with it, is noticed by whoever waits.
+#: with it, is noticed by its runner.
 CAUGHT = ("killed", "timeout", "segfault")
 
 #: What displays a picture in a notebook, and the modules that draw.
@@ -77,7 +77,7 @@ def dependencies(root: Path, asked: Entry) -> dict[str, str]:
 
 
 def _loaded(root: Path, module: str, found: set[Path]) -> set[Path]:
-    """Return the files of the library that a module needs, sooner or later."""
+    """Return the files of the library that a module needs, directly or through others."""
     place = root / module.replace(".", "/")
     path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     if path.is_file() and path not in found:

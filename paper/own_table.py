@@ -1,4 +1,4 @@
-"""What the pages on a user's own tables share: names that stay apart, and rows without features."""
+"""Helpers of the pages on a user's own tables: unique names, and rows without features."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: More lines than these are counted.
+#: The most lines that are listed; further ones are counted.
 FEW_LINES = 8
 
 
 def names_beside(names: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Return names of the model's numbers that no column of the table has.
+    """Return names for the model's numbers that differ from all columns of the table.
 
     Examples
     --------
@@ -30,14 +30,14 @@ def names_beside(names: Iterable[str], taken: Iterable[str]) -> list[str]:
 
 
 def featureless_note(X: ArrayLike, lines: Sequence[int]) -> str:
-    """Say in Markdown which rows have no feature but zeros; nothing where there is none.
+    """Say in Markdown which rows have only zero features; empty if there is none.
 
     Parameters
     ----------
     X : array, shape (N, d)
-        Features as the model takes them, an intercept among them.
+        Features as the model takes them, including an intercept.
     lines : sequence of int, length N
-        The line of the file in which each row stands.
+        The line of the file with each row.
     """
     rows = np.flatnonzero(~np.any(np.asarray(X), axis=1))
     if not rows.size:
@@ -50,7 +50,7 @@ def featureless_note(X: ArrayLike, lines: Sequence[int]) -> str:
         else f"Lines {first}{more} of the file have"
     )
     return (
-        f"**{where} no feature that is not zero.** The model then takes the mean to be 0 there, "
-        "without any noise. This is right for something that does nothing at all; for a control "
-        "group, or the value that columns of 0 and 1 leave out, choose `intercept = true`."
+        f"**{where} no feature that is not zero.** The model then assumes that the mean there is "
+        "0, without any noise. This is right for an option that does nothing at all. For a control "
+        "group, or the category that columns of 0 and 1 leave out, choose `intercept = true`."
     )

@@ -1,6 +1,6 @@
 """The numbers behind claims on a panel: the worst of its baselines, the best of its floors.
 
-Both come with intervals that hold whenever those of the single ratios hold together.
+Both have intervals that hold whenever the intervals of all single ratios hold.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def worst_baseline(ratios: Sequence[Ratio]) -> Ratio:
     -------
     Ratio
         Its ends are :math:`\max_b l_b` and :math:`\max_b u_b`: if every :math:`[l_b, u_b]` holds
-        its ratio, they hold the largest. The reference is the baseline where the estimate is
-        largest; below 1, the strategy is below every one.
+        its ratio, they hold the largest. The reference is the baseline with the largest estimate.
+        Below 1, the strategy has a smaller error than every baseline.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def worst_baseline(ratios: Sequence[Ratio]) -> Ratio:
 
 
 def best_floor(by_floor: Mapping[float, Ratio]) -> tuple[float, Ratio]:
-    r"""Return the smallest ratio :math:`\min_f r_f` over floors, and where it is.
+    r"""Return the smallest ratio :math:`\min_f r_f` over floors, and its floor.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ def best_floor(by_floor: Mapping[float, Ratio]) -> tuple[float, Ratio]:
     Returns
     -------
     floor : float
-        Where the estimate is smallest; of equal ones the first.
+        The floor with the smallest estimate; of equal ones, the first.
     ratio : Ratio
         Its ends are the smallest lower and the smallest upper end, which hold the smallest ratio if
-        every interval holds its own.
+        every interval holds its ratio.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Parameters that must go together, checked in the first code cell of a page.
+"""Checks of parameters that depend on each other, for the first code cells of a page.
 
-The range of a parameter is checked before anything runs; what several of them, or the entries of
-one list, must keep among themselves is checked here, so that a rerun fails at once and says why.
+The range of a single parameter is checked before anything runs. These functions check rules between
+several parameters or the entries of a list, so a rerun fails early and says why.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from itertools import pairwise
 def check_increasing(minimum: int = 1, **lists: Sequence[float]) -> None:
     """Check that a list is long enough, and each entry larger than the one before.
 
-    Lists come by the names of their parameters. What breaks a rule, here and below, is a
-    ValueError.
+    Lists are given by the names of their parameters. All checks raise a ValueError if a rule is
+    violated.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def check_increasing(minimum: int = 1, **lists: Sequence[float]) -> None:
 
 
 def check_distinct(**lists: Sequence[object]) -> None:
-    """Check that no entry of a list stands there twice.
+    """Check that no entry of a list occurs twice.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def check_lengths(**lists: Sequence[object]) -> None:
 def check_at_most(bound: float, rule: str, *, strict: bool = False, **values: float) -> None:
     """Check that values do not exceed a bound that follows from other parameters.
 
-    The rule is what the bound is, in words. With `strict`, the bound itself is too large.
+    `rule` describes the bound in words. With `strict`, values must be less than the bound.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def check_at_most(bound: float, rule: str, *, strict: bool = False, **values: fl
 
 
 def check_probabilities(**shares: float) -> None:
-    """Check that probabilities of different actions leave something that is not negative.
+    """Check that probabilities of different actions sum to at most 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How well a share is known that was counted."""
+"""Confidence intervals of a proportion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def proportion_interval(count: int, size: int, level: float = 0.95) -> tuple[flo
     size : int
         Number of independent trials, at least 1.
     level : float
-        Probability at least with which the interval covers, between 0 and 1.
+        The least probability with which the interval covers, between 0 and 1.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A world to rehearse an experiment in, whatever the units of its features are."""
+"""A simulated world in which to rehearse an experiment, whatever the units of its features."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rehearsal_bandit(
     the root of its mean square, and :math:`e` and :math:`\tau` are the effects and the noise. So
     the mean reward differs between actions by about :math:`e` for each feature, and a feature of
     usual size adds noise of standard deviation :math:`\tau_j`. For a constant feature :math:`s_j`
-    is its size: it moves all actions alike.
+    is its size: it moves all actions equally.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def rehearsal_bandit(
     tau = np.asarray(noise if len(noise) else np.ones(d), dtype=float)
     if tau.shape != (d,) or not np.all(tau > 0):
         raise ValueError(
-            f"noise: give {d} numbers greater than 0, one a feature (an intercept comes last), or "
-            f"none, for 1 each; got {list(noise)}"
+            f"noise: give {d} numbers greater than 0, one for each feature (an intercept comes "
+            f"last), or none, which means 1 each; got {list(noise)}"
         )
     if not effects >= 0:
         raise ValueError(f"effects: must be at least 0; got {effects}")
-    # Sizes are taken off first, since squares of small units vanish.
+    # Divide by the sizes first, since squares of small units vanish.
     size = np.abs(X).max(axis=0)
     size[size == 0] = 1.0
     scaled = X / size

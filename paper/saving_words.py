@@ -1,4 +1,4 @@
-"""What an estimated saving says, in a sentence with numbers."""
+"""The meaning of an estimated saving, in a sentence with numbers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from speedlib.savings import ON_POLICY, Saving
 
 
 def saving_sentence(saving: Saving, rounds: int, ways: Sequence[str] = ON_POLICY) -> str:
-    """Say in Markdown, for each way of running the target policy, who needs fewer rounds.
+    """Say in Markdown, for each way of running the target policy, which needs fewer rounds.
 
-    An interval above the budget shows that the experiment saved rounds, one below that running the
-    target policy itself would have been more precise, and one that holds the budget neither.
+    An interval above the budget shows that the experiment saved rounds. One below it shows that
+    running the target policy itself would have been more precise. One that holds the budget decides
+    nothing.
 
     Parameters
     ----------
@@ -35,4 +36,4 @@ def _verdict(low: float, point: float, high: float, rounds: int) -> str:
             f"**the experiment loses: about {point:,.0f} rounds of the target policy itself are as "
             f"precise as these {rounds:,}.**"
         )
-    return f"not decided, since the interval holds the budget of {rounds:,} rounds."
+    return f"not decided, since the interval contains the budget of {rounds:,} rounds."

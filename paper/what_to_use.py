@@ -1,17 +1,17 @@
-r"""What a practitioner gains by which strategy: the measurement behind `speedlib.advice`.
+r"""How much a practitioner gains by each strategy: the measurement behind `speedlib.advice`.
 
 A family of bandits is drawn for some numbers of actions and dimensions, two for each way to combine
 
-- *features*: normal entries, so that actions differ in length; or the same at length 1;
+- *features*: normal entries, so actions differ in length; or the same at length 1;
 - *noise*: :math:`\Sigma_*` with random axes and eigenvalues in geometric steps, the largest 1, 10
   or 100 times the smallest;
-- *target policy*: uniform; drawn from the simplex; four fifths on one action and the rest alike; or
+- *target policy*: uniform; drawn from the simplex; four fifths on one action and the rest equal; or
   the paper's, which rarely takes the noisiest tenth.
 
-The parameter is normal, so long that the means of the actions spread as much as a reward's noise
-does. Every strategy meets every bandit at every budget. Its error given exploration, or given the
-scatters, is exact and averaged over replications; what is kept are quantiles, over the family, of
-its ratio to the error of running the target policy.
+The parameter is normal, scaled such that the means of the actions spread as much as the noise of a
+reward. Every strategy is run on every bandit at every budget. Its error given exploration, or given
+the scatters, is exact and averaged over replications. The table keeps quantiles, over the family,
+of the ratio of this error to that of running the target policy.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ __all__ = [
     "write_table",
 ]
 
-#: Where the library keeps the table.
+#: The file of the table in the library.
 TABLE = Path(str(files("speedlib").joinpath("advice.json")))
-#: The grid of the table that the library has, and what made it.
+#: The grid and the settings of the library's table.
 DIMENSIONS = (2, 3, 4, 6, 10)
 MULTIPLES = (1, 2, 5, 20)
 ROUNDS = (100, 300, 1000, 3000, 10_000, 100_000)
@@ -63,23 +63,23 @@ REPLICATIONS, SEED = 16, 20240597
 KINDS = tuple(
     product(("normal", "unit"), (1.0, 10.0, 100.0), ("uniform", "simplex", "one", "rare"))
 )
-#: With more actions booked optimism is left out: to find its vertices so often takes minutes.
+#: With more actions, booked optimism is left out, since finding its vertices takes minutes.
 MOST_BOOKED = 150
 #: Bandits of each kind.
 DRAWS = 2
 #: Quantiles over the family that are kept.
 QUANTILES = (0.05, 0.5, 0.95)
-#: What no one would call a gain: in the middle of the family the error falls by less than this.
+#: A smaller reduction of the error, in the median over the family, does not count as a gain.
 LEAST_GAIN = 0.1
-#: Among strategies whose middle ratios differ by no more than this share, the simplest is advised.
+#: Among strategies whose median ratios differ by no more than this share, the simplest is advised.
 TIE = 0.1
 
-#: How the value is estimated where the target policy is run: what strategies are compared with.
-#: The last is told the variances: nothing better can be made of the same rounds.
+#: The ways of estimating the value from running the target policy, to which strategies are
+#: compared. The last one knows the variances, so no other does better with the same rounds.
 RUNNING = ("ordinary least squares", "plain average", "weighted least squares")
-#: Strategies by the key that the table has for them; simple ones first.
+#: Strategies by their keys in the table; simple ones first.
 STRATEGIES = {key: build() for key, build in BUILD.items() if key != "policy"}
-#: Those that are told the noise.
+#: Strategies that know the noise.
 TOLD = ("weighted", "oracle")
 
 
@@ -117,7 +117,7 @@ def draw(
     seed : int
         Each kind, A and d has a stream of its own.
     which : int
-        Which of several bandits of that kind.
+        The number of the bandit among several of that kind.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def family(actions: int, dimension: int, seed: int) -> list[Drawn]:
 
 
 class Errors(NamedTuple):
-    """Mean squared errors, and how long exploration was (NaN without one), (R,) each."""
+    """Mean squared errors, and lengths of exploration (NaN without one), shape (R,) each."""
 
     error: Floats
     explored: Floats
@@ -169,7 +169,7 @@ class Errors(NamedTuple):
 def replicate(
     drawn: Drawn, strategy: Strategy, rounds: int, replications: int, rng: np.random.Generator
 ) -> Errors | None:
-    """Return exact errors given exploration or scatters; None where the strategy does not apply."""
+    """Return exact errors given exploration or scatters; None if the strategy does not apply."""
     bandit, policy = drawn
     try:
         trial = strategy.begin(
@@ -182,7 +182,7 @@ def replicate(
         )
         commitment = commit(trial, lambda counts: bandit.pull(counts, rng))
     except ValueError as error:
-        # A budget below the least one, or a support that is not known.
+        # The budget is too small, or the support is not known.
         if str(error).startswith(("rounds: ", "features: ", "direction: ", "support: ")):
             return None
         raise
@@ -198,16 +198,16 @@ def replicate(
 
 
 def measure(cell: Cell, replications: int, seed: int) -> dict[str, Any]:
-    """Return what the table holds of a cell.
+    """Return the entry of the table for a cell.
 
     Parameters
     ----------
     cell : Cell
     replications : int
-        Of each strategy on each bandit, at least 2. Running the policy has four times as many.
+        For each strategy on each bandit, at least 2. Running the policy has four times this number.
     seed : int
-        The bandits have streams of their own, and so has each cell: what one cell holds does not
-        depend on which others are measured.
+        Each bandit and each cell has its own stream, so the entry of a cell does not depend on
+        which others are measured.
 
     Returns
     -------
@@ -258,10 +258,10 @@ def running(drawn: Drawn, rounds: int, replications: int, rng: np.random.Generat
 
 
 def choose(middle: Mapping[str, float]) -> list[str]:
-    """Return the strategies that pay without being told the noise, the advised one first.
+    """Return the strategies that help if the noise is unknown, the advised one first.
 
-    A strategy pays if it saves a tenth of the error or more in the middle of the family. The
-    one with the least middle ratio comes first; those within a tenth of it change places with
+    A strategy helps if its median ratio over the family shows a saving of a tenth of the error or
+    more. The one with the smallest median ratio comes first; those within a tenth of it come before
     it if they are simpler, in the order of `STRATEGIES`.
 
     Examples
@@ -281,11 +281,11 @@ def choose(middle: Mapping[str, float]) -> list[str]:
 
 
 def decided(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a measured cell with what is advised there.
+    """Return a measured cell with its advice.
 
-    ``"order"`` has the strategies that pay where nothing is known; ``"known"`` says what to do
-    where the noise is: to follow the optimal design if that saves a tenth of what weighted least
-    squares leaves, and otherwise to run the policy and weight.
+    ``"order"`` has the strategies that help if the noise is unknown. ``"known"`` is the advice if
+    the noise is known: to follow the optimal design if that saves a tenth of the error of weighted
+    least squares, and otherwise to run the policy and use weighted least squares.
     """
     ranges = cell["strategies"]
     known = sorted(TOLD) if ranges["oracle"][-1][1] <= 1 - LEAST_GAIN else ["weighted"]
@@ -310,7 +310,7 @@ def cells(
 
 
 def whole_table(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all that `speedlib.advice` reads: what made the table, and its cells."""
+    """Return the content that `speedlib.advice` reads: the settings of the table and its cells."""
     return {
         "seed": SEED,
         "replications": REPLICATIONS,
@@ -363,7 +363,7 @@ def stored_table() -> dict[str, Any]:
 
 
 def write_table(measured: Mapping[str, Any]) -> None:
-    """Write the table beside `speedlib.advice`."""
+    """Write the table into the file that `speedlib.advice` reads."""
     TABLE.write_text(as_text(whole_table(measured)), encoding="utf-8")
 
 

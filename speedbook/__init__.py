@@ -1,7 +1,7 @@
-"""The press and the evidence: what papermill and Jupyter Book lack.
+"""Builds the book and keeps its evidence: what papermill and Jupyter Book lack.
 
 A notebook needs these names: ``from speedbook import envelope, family_level, figures, half_width,
-record``. They are loaded when first used, so that the command line starts at once.
+record``. They are loaded when first used, so the command line starts quickly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["envelope", "family_level", "figures", "half_width", "record"]
 
-#: Where the functions among them are at home.
+#: The modules of the functions among them.
 _HOMES = {
     "envelope": "speedbook.intervals",
     "family_level": "speedbook.intervals",
@@ -25,7 +25,7 @@ _HOMES = {
 }
 
 
-# In a kernel of a rerun; `speedbook.frames` is light.
+# It takes effect in a kernel of a rerun only; `speedbook.frames` is light.
 import_module("speedbook.frames").keep_numbers()
 
 

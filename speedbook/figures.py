@@ -1,4 +1,4 @@
-"""The house style of the book's figures, and `show`, by which a notebook displays one."""
+"""The common style of the book's figures, and `show`, by which a notebook displays one."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from speedbook.text import visible
 #: Letters; axes, titles and lines of reference; the grid.
 INK, GREY, GRID = "#222222", "#5f6368", "#dddddd"
 
-#: The colours of lines and points, by name, in the order in which a figure takes them that names
-#: none: those of Okabe and Ito without the yellow, which vanishes on white, with purple, sky and
-#: orange as dark as a line needs to be, and four more.
+#: The colours of lines and points, by name, in the order in which a figure without named colours
+#: takes them. They are those of Okabe and Ito, without the yellow, which vanishes on white; purple,
+#: sky and orange are as dark as a line needs to be; and there are four more.
 COLOURS: Mapping[str, str] = {
     "blue": "#0072b2",
     "vermilion": "#d55e00",
@@ -57,33 +57,33 @@ COLOURS: Mapping[str, str] = {
     "red": "#b3261e",
     "black": "#000000",
 }
-#: Pale shades of them for areas, on which letters stay easy to read.
+#: Pale shades of them for areas; letters on them are easy to read.
 PALE: Mapping[str, str] = {
     "blue": "#e3edf5",
     "vermilion": "#f7cfae",
     "green": "#cfe8de",
     "grey": "#ececec",
 }
-#: How a line is drawn that says where a value would be: ``ax.axhline(1, **REFERENCE)``.
+#: The style of a line of reference: ``ax.axhline(1, **REFERENCE)``.
 REFERENCE: Mapping[str, Any] = {"color": GREY, "linewidth": 0.8, "zorder": 1}
 
-#: Besides PNG, and without what would differ from one run to the next.
+#: The metadata of vector files, without what would differ from one run to the next.
 VECTOR_METADATA: Mapping[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 #: A figure is this many CSS pixels per inch wide on the page, and drawn with twice as many.
 CSS_DPI, PIXEL_RATIO = 100, 2
-#: Artists of axes that are words.
+#: The texts of axes.
 WITHOUT_NUMBERS = (Legend, AnchoredText)
 
-#: Committed notebooks carry their pictures: each must stay light.
+#: Committed notebooks contain their pictures, so each must stay light.
 MAX_PNG_BYTES = 150_000
 
 #: The font comes with matplotlib: the same on every machine.
 FONT = "DejaVu Sans"
-#: Names are drawn with at most this many inches, and one of so many letters is never wider.
+#: The greatest width of a name in inches, and a number of letters that never exceeds it.
 NAME_INCHES, SHORT_NAME = 3.2, 20
 
-#: What differs from seaborn's theme.
+#: The differences from seaborn's theme.
 STYLE: Any = {
     "figure.figsize": (5.8, 4.0),
     "figure.dpi": CSS_DPI,
@@ -109,23 +109,23 @@ STYLE: Any = {
     "lines.markersize": 6.5,
     "lines.markeredgewidth": 0.8,
     "errorbar.capsize": 2.5,
-    # White edges would eat bars that are thinner than they.
+    # White edges would hide bars that are thinner than the edges.
     "patch.force_edgecolor": False,
     "legend.frameon": False,
     "legend.fontsize": 10,
     "legend.title_fontsize": 10,
-    # Without a salt of its own every run would name the parts of an SVG differently.
+    # Without a fixed salt every run would name the parts of an SVG differently.
     "svg.hashsalt": "speed-companion",
 }
 
 
 def use_style() -> None:
-    """Set the house style for every figure that follows: seaborn's theme with `STYLE` on top.
+    """Set the style of all later figures: seaborn's theme with `STYLE` on top.
 
     Plots of seaborn that take an ``ax`` then fit in. Those that make a figure of their own, such as
-    ``catplot``, lay it out in another way than the house, and matplotlib warns of that.
+    ``catplot``, use another layout, and matplotlib warns of that.
     """
-    # It takes half a second, which nobody who only asks for a colour should pay.
+    # The import takes half a second, which a caller who only needs a colour should not wait for.
     import seaborn
 
     seaborn.set_theme(
@@ -138,22 +138,23 @@ def use_style() -> None:
         font=FONT,
         rc=STYLE,
     )
-    # What seaborn 0.13 passes on for boxes, matplotlib 3.11 calls outdated. No page can help it.
+    # Seaborn 0.13 passes an argument for boxes that matplotlib 3.11 calls outdated; pages cannot
+    # change that.
     warnings.filterwarnings(
         "ignore",
         message="vert: bool was deprecated",
         category=MatplotlibDeprecationWarning,
         module=r"seaborn\.categorical",
     )
-    # A name may be in letters that the font lacks: `show` says so below the figure.
+    # If the font lacks letters of a name, `show` says so below the figure.
     warnings.filterwarnings("ignore", message=r"Glyph \d+ \(", category=UserWarning)
 
 
 def in_figure(text: str) -> str:
-    r"""Return what matplotlib draws as the given text: names that are a user's go through it.
+    r"""Return text that matplotlib draws literally; use it for names that a user has given.
 
-    No dollar begins a formula, and a name that begins with an underscore is not kept out of
-    legends. A name that is very long loses its middle, or it would leave no room for the axes.
+    Dollars do not begin formulas, and a name that begins with an underscore appears in legends. A
+    long name loses its middle, since it would leave no room for the axes.
 
     Examples
     --------
@@ -171,7 +172,7 @@ def in_figure(text: str) -> str:
 
 
 def _inches(name: str) -> float:
-    """Return how wide a name is at the ticks of an axis, in letters of 11 points."""
+    """Return the width in inches of a name at the ticks of an axis, in letters of 11 points."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         font = FontProperties(family=FONT, size=11)
@@ -180,7 +181,7 @@ def _inches(name: str) -> float:
 
 
 def missing_letters(fig: Figure) -> str:
-    """Return the letters of a figure that its font lacks, each once: boxes stand for them."""
+    """Return the letters of a figure that its font lacks, each once; they are drawn as boxes."""
     texts = (text.get_text() for text in fig.findobj(Text) if text.get_visible())
     letters = {letter for text in texts if not text.isascii() for letter in text} - {"\n"}
     return "".join(sorted(letters - _letters())) if letters else ""
@@ -194,15 +195,15 @@ def _letters() -> frozenset[str]:
 def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None = None) -> None:
     """Display a figure as a light PNG with alt text, and close it.
 
-    The display's metadata carry the width, so that the picture has its natural size and is crisp
-    on a dense screen, the alt text, and a digest of the plotted numbers: two runs drew the same
-    figure when the digests agree, whatever the fonts did to the pixels. If the environment
-    variable ``SPEEDBOOK_FIGURES_DIR`` is set, an SVG is written there too, or what
-    ``SPEEDBOOK_FIGURES_FORMATS`` names of ``svg``, ``pdf``, ``png`` and ``csv``, separated by
-    spaces; the CSV holds the plotted numbers, as `speedbook.plotted.plotted_csv` writes them.
+    The metadata of the display hold the alt text, the width, which gives the picture its natural
+    size on a dense screen, and a digest of the plotted numbers. If the digests of two runs agree,
+    they drew the same figure, even if fonts changed the pixels. If the environment variable
+    ``SPEEDBOOK_FIGURES_DIR`` is set, an SVG is written there too, or the formats that
+    ``SPEEDBOOK_FIGURES_FORMATS`` names, separated by spaces: ``svg``, ``pdf``, ``png`` and ``csv``.
+    The CSV holds the plotted numbers, as `speedbook.plotted.plotted_csv` writes them.
 
-    A picture that is too heavy to be committed is shown all the same, with a note; where notebooks
-    are to be committed, the build refuses it.
+    A picture that is too heavy to be committed is still shown, with a note; the build of the book
+    refuses it.
 
     Parameters
     ----------
@@ -213,12 +214,12 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     alt : str
         What a reader who cannot see the figure must know.
     data : mapping of arrays, optional
-        The plotted numbers; by default they are read off the figure.
+        The plotted numbers; by default they are read from the figure.
 
     Raises
     ------
     ValueError
-        If the name is not a plain one, the alt text is blank, or another form of file is asked for.
+        If the name has other characters, the alt text is blank, or a format is unknown.
     """
     from IPython.display import display
 
@@ -229,8 +230,8 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
     png = png_of(fig)
     if len(png) > MAX_PNG_BYTES:
         print(
-            f"Note: figure {name} takes {len(png) / 1000:,.0f} kB as PNG. It is shown whole; a "
-            f"notebook of the book may hold {MAX_PNG_BYTES / 1000:.0f} kB of each."
+            f"Note: figure {name} takes {len(png) / 1000:,.0f} kB as PNG. It is shown here, but "
+            f"in a notebook of the book a figure may take {MAX_PNG_BYTES / 1000:.0f} kB at most."
         )
     if folder := os.environ.get("SPEEDBOOK_FIGURES_DIR"):
         _write_files(fig, Path(folder) / name, png, data)
@@ -246,7 +247,7 @@ def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None 
         },
     )
     if boxes:
-        print(f"Boxes in the figure stand for letters that its font lacks: {boxes}")
+        print(f"The figure shows boxes in place of letters that its font lacks: {boxes}")
 
 
 def _write_files(fig: Figure, path: Path, png: bytes, data: Mapping[str, ArrayLike] | None) -> None:
@@ -259,8 +260,8 @@ def _write_files(fig: Figure, path: Path, png: bytes, data: Mapping[str, ArrayLi
     path.parent.mkdir(parents=True, exist_ok=True)
     if "csv" in forms:
         path.with_suffix(".csv").write_text(plotted_csv(fig, data), encoding="utf-8")
-    # Everything has its place. An engine, even one that does nothing, would have every file drawn
-    # twice, and a second layout costs more than the drawing.
+    # The layout is done. A layout engine, even one that does nothing, would have every file drawn
+    # twice, and a second layout takes longer than the drawing.
     with plt.rc_context({"figure.constrained_layout.use": False}):
         fig.set_layout_engine(None)
         for form in forms:
@@ -272,12 +273,12 @@ def _write_files(fig: Figure, path: Path, png: bytes, data: Mapping[str, ArrayLi
 
 def png_of(fig: Figure) -> bytes:
     """Return a figure as a light PNG, with two pixels for each of the page."""
-    # A canvas of its own draws once; `savefig` would draw twice, once for the layout alone.
+    # A separate canvas draws once; `savefig` would draw twice, once only for the layout.
     fig.set(dpi=CSS_DPI * PIXEL_RATIO, facecolor=STYLE["savefig.facecolor"])
     canvas = FigureCanvasAgg(fig)
     canvas.draw()  # type: ignore[no-untyped-call]
     pixels = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
-    # 256 colours make a line drawing three times lighter, and leave those of the strategies alone.
+    # 256 colours make a line drawing three times lighter, and keep those of the strategies.
     picture = Image.fromarray(pixels).convert("RGB").quantize(256)
     light = io.BytesIO()
     picture.save(light, format="png")
@@ -285,16 +286,16 @@ def png_of(fig: Figure) -> bytes:
 
 
 def plotted_data(fig: Figure) -> dict[str, NDArray[Any]]:
-    """Read the numbers off what a figure draws.
+    """Read the plotted numbers from a figure.
 
     They are those of lines, error bars, points, bars, boxes, images, bands, heat maps and contours,
-    of axes and of axes within axes, with sizes and shades where these differ from point to point.
-    What is masked, and so not drawn, has no number: NaN.
+    in axes and in axes within axes, with sizes and shades where these differ from point to point. A
+    masked number, which is not drawn, is NaN.
 
     Raises
     ------
     ValueError
-        If something is drawn whose numbers cannot be read: axes in three dimensions, say.
+        If something is drawn whose numbers cannot be read, such as axes in three dimensions.
     """
     found: dict[str, NDArray[Any]] = {}
     for i, ax in enumerate(fig.axes):
@@ -320,7 +321,7 @@ def _insets(ax: Any) -> list[Any]:
 
 
 def _read_axes(ax: Axes) -> list[Any]:
-    """Return what axes draw, part by part; what changes their order changes every digest."""
+    """Return what axes draw, part by part; a change of their order changes every digest."""
     unread = [*(each for each in ax.artists if not isinstance(each, WITHOUT_NUMBERS)), *ax.tables]
     if ax.name == "3d" or unread:
         name = "axes in three dimensions" if ax.name == "3d" else type(unread[0]).__name__
@@ -352,7 +353,7 @@ def _read_axes(ax: Axes) -> list[Any]:
 
 
 def _more(group: Collection) -> list[Any]:
-    """Return what a collection draws beyond its places: other forms, offsets, sizes, shades."""
+    """Return the forms, offsets, sizes and shades of a collection."""
     parts: list[Any] = []
     if not isinstance(group, LineCollection | PathCollection | PolyCollection | QuadMesh):
         parts += _vertices(group)
@@ -374,7 +375,7 @@ def _vertices(group: Collection) -> list[Any]:
 def data_digest(data: Mapping[str, ArrayLike]) -> str:
     """Return the SHA-256 of named numbers, each rounded to six significant digits.
 
-    The rounding hides the last bits, in which two machines may differ.
+    The rounding hides the last bits, in which machines may differ.
     """
     digest = hashlib.sha256()
     for name in sorted(data):

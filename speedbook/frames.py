@@ -1,8 +1,8 @@
-"""The numbers of a table that a notebook displays, for programs: one number a cell, all its digits.
+"""The numbers of a displayed table for programs: one number in each cell, with all its digits.
 
-What a page shows as ``1.568 ± 0.113`` becomes two columns, and so does a range. In a rerun the
-kernel hands the table itself on (`keep_numbers`), since its HTML holds only the digits that are
-shown; a book's committed outputs do not carry it.
+An entry ``1.568 ± 0.113`` becomes two columns, and so does a range. In a rerun the kernel adds the
+numbers to the display (`keep_numbers`), since the HTML holds only the digits that are shown. The
+committed outputs of the book do not contain them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Where it is set, as for reruns, the display of a data frame carries its numbers along.
+#: If it is set, as in reruns, the display of a data frame also contains its numbers.
 KEEP = "SPEEDBOOK_KEEP_NUMBERS"
-#: Cells of a table that a display carries along; of a larger one, the file holds what is shown.
+#: The largest number of cells for this; of a larger table, the file holds what is shown.
 MOST_CELLS = 100_000
 _NUMBER = r"[-+−]?(?:inf|(?:\d{1,3}(?:,\d{3})+|\d+|(?=\.\d))(?:\.\d*)?(?:e[-+]?\d+)?)"
 _VALUE, _UNIT = rf"(?P<value>{_NUMBER})", r"\s*(?P<unit>%?)"
 _ENDS = rf"(?P<low>{_NUMBER})\s*(?:…|\.\.\.?|–| to |,\s)\s*(?P<high>{_NUMBER})"
-#: Without brackets a comma is that of a list.
+#: Without brackets, a comma separates the elements of a list.
 _BARE = _ENDS.replace(r"|,\s", "")
 #: The forms of a number, of a measured one, of one with its interval, and of a range.
 FORMS = [
@@ -37,21 +37,21 @@ FORMS = [
         rf"[\[(]{_ENDS}[\])]",
     )
 ]
-#: What stands behind the name of a column for each part of these.
+#: What is added to the name of a column for each of these parts.
 PARTS = {"value": "", "error": " ±", "low": " low", "high": " high"}
-#: What a cell says that has no number.
+#: The texts of cells without a number.
 NONE = frozenset({"", "-", "–", "—", "·", "nan", "none", "<na>", "nat"})
 
 
 def keep_numbers() -> None:
-    """Let every display of a data frame carry its numbers, if this is a kernel of a rerun."""
+    """In a kernel of a rerun, add the numbers to every display of a data frame."""
     if not os.environ.get(KEEP):
         return
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
     if shell:
-        # pandas 3 says of its classes that they stand at the top.
+        # pandas 3 gives the top module as the module of its classes.
         for module in ("pandas", "pandas.core.frame"):
             shell.display_formatter.mimebundle_formatter.for_type_by_name(
                 module, "DataFrame", _with_numbers
@@ -59,7 +59,7 @@ def keep_numbers() -> None:
 
 
 def _with_numbers(frame: pd.DataFrame, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return nothing more to show, and the numbers as metadata of what is shown."""
+    """Return no further content, and the numbers as metadata of the display."""
     if frame.size > MOST_CELLS:
         return {}, {}
     return {}, {"speedbook": {"table": numbers_csv(frame)}}
@@ -90,7 +90,7 @@ def _joined(head: Any) -> str:
 
 
 def plain_csv(heads: Sequence[str], columns: Sequence[Iterable[Any]]) -> str:
-    """Write columns of numbers, or of text that holds them, with one number a cell."""
+    """Write columns of numbers, or of text with numbers, with one number in each cell."""
     found = [
         plain for head, column in zip(heads, columns, strict=True) for plain in _plain(head, column)
     ]
@@ -102,10 +102,10 @@ def plain_csv(heads: Sequence[str], columns: Sequence[Iterable[Any]]) -> str:
 
 
 def _plain(head: str, column: Iterable[Any]) -> list[tuple[str, list[str]]]:
-    """Return a column for each part of its numbers; one that holds other text, as it is."""
+    """Return a column for each part of the numbers; a column of other text stays unchanged."""
     cells = list(column)
     texts = [_text(cell) for cell in cells]
-    # A list of two numbers is written as an interval is, and is none.
+    # A list of two numbers looks like an interval, but is none.
     found = [
         None
         if isinstance(cell, list | tuple)
@@ -126,12 +126,12 @@ def _plain(head: str, column: Iterable[Any]) -> list[tuple[str, list[str]]]:
 
 
 def _numbers(text: str) -> dict[str, str] | None:
-    """Return the parts of a number and its unit as programs read them; None where it is none."""
+    """Return the parts of a number and its unit for programs, or None if it is not a number."""
     for form in FORMS:
         if match := form.fullmatch(text):
             parts = {name.rstrip("_"): part for name, part in match.groupdict().items() if part}
             plain = {name: part.replace(",", "").replace("−", "-") for name, part in parts.items()}
-            # What falls is a pair of something else, as a place is.
+            # A falling pair is not an interval, but for example a place.
             ends = [float(plain[end]) for end in ("low", "high") if end in plain]
             return {"unit": "", **plain} if ends == sorted(ends) else None
     return None
@@ -140,7 +140,7 @@ def _numbers(text: str) -> dict[str, str] | None:
 def _text(cell: Any) -> str:
     """Write a cell with all its digits."""
     try:
-        # Of numpy's scalars, `repr` gives the type besides.
+        # The `repr` of numpy's scalars includes the type.
         cell = cell.item()
     except (AttributeError, ValueError):
         pass

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: The most that the intervals behind the verdicts of a page may err with, taken together.
+#: The largest probability that some interval behind the verdicts of a page misses its number.
 ERROR = 0.001
 
 
@@ -24,7 +24,7 @@ def family_level(among: int, count: int = 1) -> float:
     among : int
         The number of intervals behind the verdicts of the page, at least 1.
     count : int
-        How many of them are meant, 1 to `among`; those of one record, for its ``level``.
+        The number of intervals meant, 1 to `among`: those of one record, for its ``level``.
 
     Returns
     -------
@@ -53,9 +53,9 @@ def half_width(standard_error: ArrayLike, among: int = 1) -> NDArray[np.float64]
     Parameters
     ----------
     standard_error : array-like, shape (...,)
-        Of estimates that are close to normal; at least 0, infinite where nothing is known.
+        Standard errors of nearly normal estimates, at least 0; infinite where nothing is known.
     among : int
-        How many intervals are to hold together with probability 99.9 %; see `family_level`.
+        The number of intervals that hold together with probability 99.9 %; see `family_level`.
 
     Returns
     -------
@@ -64,8 +64,7 @@ def half_width(standard_error: ArrayLike, among: int = 1) -> NDArray[np.float64]
     Raises
     ------
     TypeError, ValueError
-        If it does not consist of numbers, one is missing, or one is negative; or if `among` is
-        below 1.
+        If an entry is not a number, missing or negative, or `among` is below 1.
     """
     quantile = NormalDist().inv_cdf((1 + family_level(among)) / 2)
     return quantile * _not_negative("standard_error", _numbers("standard_error", standard_error))
@@ -92,8 +91,8 @@ def envelope(estimates: ArrayLike, halves: ArrayLike) -> tuple[float, float]:
     Raises
     ------
     TypeError, ValueError
-        If there is no estimate, a half is negative, the shapes differ, or what is given does not
-        consist of finite numbers.
+        If there is no estimate, a half is negative, the shapes differ, or an entry is not a finite
+        number.
 
     Examples
     --------
@@ -116,7 +115,7 @@ def envelope(estimates: ArrayLike, halves: ArrayLike) -> tuple[float, float]:
 
 
 def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return an array of numbers, infinite ones among them, of which none is missing."""
+    """Return an array of numbers, none of them missing; infinite ones are allowed."""
     rule = f"{name}: expected a number, or an array of them"
     try:
         array = np.asarray(values)

@@ -1,4 +1,4 @@
-"""Where the book is, and files that are written whole or not at all."""
+"""Find the book's top folder, and write files whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from pathlib import Path
 
 #: The file that marks the top folder of the book.
 MARKER = "_toc.yml"
-#: Errors that tell of a full disk, or of the end of what one may write.
+#: Errors that mean a full disk or an exhausted quota.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def find_root(start: Path | None = None) -> Path:
     """Return the top folder of the book: the nearest one upwards that holds ``_toc.yml``.
 
-    Without a start, from the current folder upwards, and then the folder that this package was
-    installed from (a notebook may run anywhere); a FileNotFoundError if there is none.
+    Without a start, the search goes from the current folder upwards, and then to the folder from
+    which this package was installed, since a notebook may run anywhere. Raises a FileNotFoundError
+    if there is none.
     """
     here = (start or Path.cwd()).resolve()
     folders = [here, *here.parents]
@@ -35,7 +36,7 @@ def find_root(start: Path | None = None) -> Path:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let an OSError name the file: one that comes from writing, as on a full disk, names none."""
+    """Add the name of the file to an OSError; one from writing, as on a full disk, has none."""
     try:
         yield
     except OSError as error:
@@ -45,18 +46,18 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def file_fault(error: OSError, file: Path | None = None) -> str:
-    """Say which file is at fault and why; of a full disk also which file system it is.
+    """Say which file is at fault and why; if the disk is full, also which file system.
 
-    `file` is named where the error names none.
+    `file` is used if the error names no file.
     """
     path = error.filename or file
     return f"{path or 'the system'}: {error.strerror or error}{room(error, path)}"
 
 
 def room(error: OSError, path: Path | str | None) -> str:
-    """Return, in brackets, which file system has how much room left, if an error comes from that.
+    """Return, in brackets, the room left on the file system if an error means that it is full.
 
-    Where it does not, or the path is not absolute, that is an empty text.
+    The text is empty for any other error, and if the path is not absolute.
     """
     if error.errno not in FULL or path is None or not Path(path).is_absolute():
         return ""
@@ -73,14 +74,14 @@ def mount_of(path: Path) -> Path:
 
 
 def free_megabytes(folder: Path) -> float:
-    """Return the room that a user has left on a file system."""
+    """Return the room left to the user on a file system, in megabytes."""
     import shutil
 
     return shutil.disk_usage(folder).free / 1e6
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part of it."""
+    """Write a file such that a reader sees the old content or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -93,9 +94,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def write_if_changed(path: Path, content: str | bytes) -> bool:
-    """Write a file unless it already holds the content; say whether it was written.
+    """Write a file unless it already has the content; return whether it was written.
 
-    An untouched file keeps its time stamp, which is how Sphinx knows that a page is still good.
+    An unchanged file keeps its time stamp, by which Sphinx knows that a page is up to date.
     """
     data = content.encode() if isinstance(content, str) else content
     if path.is_file() and path.read_bytes() == data:
@@ -105,10 +106,10 @@ def write_if_changed(path: Path, content: str | bytes) -> bool:
 
 
 def mirror(files: Mapping[str, Path | str | bytes], target: Path) -> None:
-    """Make a folder hold exactly the given files, touching only those that differ.
+    """Make a folder hold exactly the given files, and write only those that differ.
 
-    Each path inside the folder, with forward slashes, comes with a file to copy or the content
-    itself.
+    The files are given by their paths inside the folder, with forward slashes; each is a file to
+    copy, or the content itself.
     """
     for name, content in files.items():
         path = target / name
@@ -126,9 +127,9 @@ def mirror(files: Mapping[str, Path | str | bytes], target: Path) -> None:
 
 
 def files_below(folder: Path, prefix: str = "") -> dict[str, Path]:
-    """Return the files below a folder, by their path with forward slashes; none is hidden.
+    """Return the files below a folder by path, with forward slashes, without hidden files.
 
-    Links to folders are followed, as to data on another disk, but not back to where they stand.
+    Links to folders are followed, for example to data on another disk, unless they lead back.
     """
     found = []
     for here, folders, names in os.walk(folder, followlinks=True):

@@ -1,7 +1,7 @@
-"""The numbers that a figure draws, as a table that a spreadsheet or a program reads.
+"""The numbers of a figure, as a table for a spreadsheet or a program.
 
-Each row is a point, a bar, a piece of an error bar or a cell. What stands on the axes goes with it,
-so that no row needs the picture beside it; all numbers have all their digits.
+Each row is a point, a bar, a piece of an error bar or a cell, with the title and labels of its
+axes, so it can be read without the picture. Numbers have all their digits.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-#: The axes by number, from 0, with their title and labels; what is drawn, under which label and in
-#: which colour; the number of the point in it; where it is; where a bar or a piece ends; the value
-#: that a colour shows; names that the axes have there.
+#: The number of the axes, from 0, their title and labels; the kind of what is drawn, its label and
+#: colour; the number of the point; its coordinates; where a bar or a piece ends; the value that a
+#: colour shows; and the names that the axes have there.
 HEAD = (
     *("axes", "title", "x label", "y label", "kind", "label", "colour", "point"),
     *("x", "y", "x end", "y end", "value", "x name", "y name"),
 )
-#: The kind of what stands at places of its own: its form has a size, and no coordinates.
+#: The kind of markers: their form has a size and no coordinates.
 POINTS = "points"
 Row = dict[str, Any]
-#: How matplotlib begins the label of a place on a logarithmic axis: a number, and no name.
+#: The beginning of matplotlib's labels on a logarithmic axis: these are numbers, not names.
 POWER = r"$\mathdefault{"
 
 
 def plotted_csv(fig: Figure, data: Mapping[str, ArrayLike] | None = None) -> str:
-    """Return what a figure draws as CSV, a row for each point; see `HEAD` for the columns.
+    """Return the plotted numbers as CSV, a row for each point; see `HEAD` for the columns.
 
-    Lines, error bars, points, bars and other shapes, bands, arrows, contours, images, heat maps and
-    words that stand at a place of the data are read, in axes within axes too; what is hidden is
-    not. Coordinates are those of the data; where an artist runs across the axes, as a line of
-    reference does, that coordinate is empty. An arrow ends at its place plus its numbers. Numbers
-    given besides, `data`, follow as rows of the kind ``data``: the name is the label, and what
-    stands at a place is the value. Axes in three dimensions have no other rows than these.
+    It reads lines, error bars, points, bars and other shapes, bands, arrows, contours, images, heat
+    maps and words at a place of the data, also in axes within axes, but nothing that is hidden.
+    Coordinates are those of the data. If an artist runs across the axes, as a line of reference
+    does, that coordinate is empty. An arrow ends at its place plus its numbers. The numbers in
+    `data` follow as rows of the kind ``data``, with the name as the label and the entries as
+    values. Axes in three dimensions have only these rows.
     """
-    # The scale of colours has axes, too, and no data.
+    # The axes of a colour scale hold no data.
     axes = [ax for ax in fig.axes if ax.get_label() != "<colorbar>"]
     axes += [inset for ax in axes for inset in _insets(ax)]
     rows = [row for i, ax in enumerate(axes) for row in _axes_rows(ax, i)]
@@ -72,7 +72,7 @@ def _insets(ax: Axes) -> Iterator[Axes]:
 
 
 def _written(value: Any) -> str:
-    """Write a number with all its digits, and one that is masked or none as nothing."""
+    """Write a number with all its digits; a masked or missing one becomes an empty text."""
     if isinstance(value, str | int | np.integer):
         return str(value)
     number = float(np.ma.filled(value, np.nan))
@@ -80,12 +80,12 @@ def _written(value: Any) -> str:
 
 
 def _as_written(text: str) -> str:
-    """Undo what `speedbook.figures.in_figure` does to a name, so that it is drawn as it is."""
+    """Undo the changes by which `speedbook.figures.in_figure` has a name drawn literally."""
     return text.removeprefix("\N{WORD JOINER}").replace(r"\$", "$")
 
 
 def _axes_rows(ax: Axes, place: int) -> Iterator[Row]:
-    # Where a point in space is drawn is none of its numbers.
+    # The place where a point in space is drawn is not one of its numbers.
     if ax.name == "3d" or not ax.get_visible():
         return
     titles = (ax.get_title(loc=where) for where in ("left", "center", "right"))
@@ -112,7 +112,7 @@ def _axes_rows(ax: Axes, place: int) -> Iterator[Row]:
 
 
 def _place(ax: Axes, words: Any) -> Row:
-    """Return where words stand in the data or, of a note, what they point at."""
+    """Return the place of words in the data or, for an annotation, the place it points at."""
     from matplotlib.text import Annotation
 
     if isinstance(words, Annotation):
@@ -126,7 +126,7 @@ def _place(ax: Axes, words: Any) -> Row:
 def _parts(ax: Axes) -> dict[int, tuple[str, int | None]]:
     """Return label and place of each part of error bars and bar charts, by the part's identity.
 
-    The caps of error bars have no place: they end what is read already.
+    The caps of error bars have no place, since they end bars that are read already.
     """
     from matplotlib.container import BarContainer, ErrorbarContainer
 
@@ -143,14 +143,14 @@ def _parts(ax: Axes) -> dict[int, tuple[str, int | None]]:
 
 
 def _name(known: dict[float, str], row: Row, axis: str) -> str:
-    """Return the name at the middle of what a row holds, if the axis has one there."""
+    """Return the name of the axis at the middle of a row's piece, if it has one there."""
     start = float(row.get(axis, np.nan))
     middle = (start + float(row.get(f"{axis} end", start))) / 2
     if not known or not np.isfinite(middle):
         return ""
     places = np.array(list(known))
     nearest = int(np.argmin(np.abs(places - middle)))
-    # How far names are apart says what is near, whatever the unit.
+    # The distance of the names defines what is near, whatever the unit.
     gaps = np.diff(np.unique(places))
     near = 1e-6 * float(gaps.min() if gaps.size else abs(middle) or 1)
     return list(known.values())[nearest] if abs(places[nearest] - middle) <= near else ""
@@ -162,7 +162,7 @@ def _own_label(artist: Any) -> str:
 
 
 def _tick_names(axis: Axis) -> dict[float, str]:
-    """Return the names that stand along an axis, by their places; none where ticks may move."""
+    """Return the names along an axis by their places; none if the ticks may move."""
     from matplotlib.category import StrCategoryLocator
     from matplotlib.ticker import FixedLocator
 
@@ -178,14 +178,14 @@ def _tick_names(axis: Axis) -> dict[float, str]:
 
 
 def _rows(ax: Axes, artist: Artist) -> Iterator[tuple[str, Row]]:
-    """Yield what is drawn of an artist, a point at a time."""
+    """Yield what an artist draws, a point at a time."""
     from matplotlib.collections import Collection, LineCollection, PathCollection, QuadMesh
     from matplotlib.contour import ContourSet
     from matplotlib.image import AxesImage
     from matplotlib.lines import AxLine, Line2D
     from matplotlib.patches import Patch, Rectangle
 
-    # What is known of an artist by its kind, matplotlib types too widely for use.
+    # The types that matplotlib gives for these attributes are too wide to be of use.
     drawn: Any = artist
     if isinstance(artist, AxLine):
         x, y = drawn.get_xy1()
@@ -235,7 +235,7 @@ def _points(
 
 
 def _collection(ax: Axes, drawn: Any) -> Iterator[tuple[str, Row]]:
-    """Yield arrows, forms at places of their own, areas with a value each, and others."""
+    """Yield arrows, markers, areas with a value each, and other collections."""
     from matplotlib.collections import PolyCollection
     from matplotlib.quiver import Quiver
 
@@ -251,7 +251,7 @@ def _collection(ax: Axes, drawn: Any) -> Iterator[tuple[str, Row]]:
         for i, (x, y) in enumerate(places):
             yield POINTS, {"x": x, "y": y, "value": "" if values is None else values[i]}
     elif values is not None:
-        # What is masked has no path.
+        # Masked elements have no path.
         shown = values if len(values) == len(paths) else values.compressed()
         for path, value in zip(paths, shown, strict=True):
             x, y = np.unique(path.vertices, axis=0).mean(axis=0)
@@ -265,10 +265,10 @@ def _collection(ax: Axes, drawn: Any) -> Iterator[tuple[str, Row]]:
 
 
 def _pieces(ax: Axes, lines: Any) -> Iterator[tuple[str, Row]]:
-    """Yield error bars, and other lines that are drawn together, piece by piece."""
+    """Yield the pieces of error bars and of other collections of lines."""
     colours = lines.get_color()
     colour = _hex(colours[0]) if len(colours) == 1 else ""
-    # With those that have no number, and so are not drawn: each keeps its place in the row.
+    # Including those without numbers, which are not drawn: each keeps its number in the row.
     for line in (path.vertices for path in lines.get_paths()):
         for (x, y), (x_end, y_end) in pairwise(line):
             row = {"x": x, "y": y, "x end": x_end, "y end": y_end, "colour": colour}
@@ -289,8 +289,8 @@ def _pixels(image: Any) -> Iterator[tuple[str, Row]]:
 
 
 def _in_data(ax: Axes, artist: Any, row: Row, kind: str = "") -> Row:
-    """Leave out a coordinate that is no number of the data but a place on the axes."""
-    # Points of a cloud are moved to their places; what turns them is their size.
+    """Leave out a coordinate that is not in units of the data but a place on the axes."""
+    # The offsets of a cloud's points are their places; their transformation is only their size.
     of = getattr(artist, "get_offset_transform", None) if kind == POINTS else None
     across = (of or artist.get_transform)().contains_branch_seperately(ax.transData)
     gone: Iterable[str] = [axis for axis, kept in zip("xy", across, strict=True) if not kept]

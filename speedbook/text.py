@@ -1,4 +1,4 @@
-"""Numbers and names as text: with the digits, the plural and the hint that a reader wants."""
+"""Numbers and names as text: digits, plurals and hints in messages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-#: What is written for a text that has nothing to see.
+#: Replaces a text without visible characters.
 NO_TEXT = "(empty)"
-#: What Markdown may take for markup, and at the beginning of a line, besides.
+#: What Markdown may take for markup, anywhere and at the beginning of a line.
 MARKUP = re.compile(r"[*_`<>&|#~{}!\[\]]|^[-+=:%]|^\d(?=\d*[.)])")
-#: What formulas begin with.
+#: The beginnings of formulas.
 FORMULA = re.compile(r"[$\\]+")
 
 
@@ -33,7 +33,7 @@ def rounded(number: float, width: float = 0.0) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Write a number of things.
+    """Write a number with its noun, in the plural unless it is 1.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a length of time with as many digits as a reader wants.
+    """Write a length of time in seconds or minutes, rounded.
 
     Examples
     --------
@@ -56,12 +56,12 @@ def duration(seconds: float) -> str:
     return counted(max(1, round(seconds)), "second")
 
 
-#: Where fewer names than these are known, a message about an unknown one can list them all.
+#: If fewer names than this are known, a message about an unknown name lists them all.
 FEW = 12
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest ones, or all if they are few.
+    """Return the end of a message about an unknown name: the nearest names, or all if few.
 
     Examples
     --------
@@ -75,10 +75,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return a text in one line without characters that steer a terminal or a page.
+    r"""Return a text in one line, without characters that control a terminal or a page.
 
-    A line break, a tab or the like becomes a blank, any other control character and half a
-    surrogate pair the replacement character. Text with nothing to see becomes ``(empty)``.
+    Line breaks, tabs and the like become blanks. Other control characters and half surrogate pairs
+    become the replacement character. Text without visible characters becomes ``(empty)``.
 
     Examples
     --------
@@ -97,12 +97,11 @@ def visible(text: str) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """Return Markdown that shows a text as it is written, within a line or a cell of a table.
+    """Return Markdown that shows a text literally, within a line or a cell of a table.
 
-    Names of columns, files and the like go through it: they are a user's, and nothing in them is
-    markup. Characters with a meaning become entities, which no dialect of Markdown reads as
-    markup. Those that begin formulas become code: MathJax searches the finished page for them,
-    and passes over code.
+    Use it for names that a user has given, such as those of columns and files. Characters with a
+    meaning become entities, which no dialect of Markdown reads as markup. Those that begin formulas
+    become code, since MathJax searches the finished page for them but skips code.
 
     Examples
     --------

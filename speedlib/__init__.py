@@ -1,8 +1,8 @@
 """SPEED and optimal designs for policy evaluation in linear heteroscedastic bandits.
 
-The names below are the library's public surface; each module is one idea and says so in its first
-line. Features, variances and what is to be estimated may have any unit in which their sizes lie
-between 1e-60 and 1e60; beyond, they are refused by name.
+The names below are the public interface; the first line of each module says what it does. Features,
+variances and the direction c may have any unit in which their sizes lie between 1e-60 and 1e60. A
+number beyond this range raises an error that names the argument.
 """
 
 from speedlib.advice import Advice, advise

@@ -1,9 +1,9 @@
-"""The one door for arrays: what a user passes becomes an array of real numbers, or is refused.
+"""Input of arrays: what a user passes becomes an array of real numbers, or is refused.
 
-NumPy converts much without a word: it drops the mask of a masked array, keeps a table with missing
-values as Python objects, and turns a sparse matrix into an array of one object. Whoever passes such
-a thing should not get a result that rests on numbers that were never meant. Every public function
-takes its arrays through `real_array`, mostly by one of the rules in `speedlib.checks`.
+NumPy converts much without a warning: it drops the mask of a masked array, keeps a table with
+missing values as Python objects, and turns a sparse matrix into an array of one object. Such an
+input must not lead to a result from numbers that were never meant. Every public function takes its
+arrays through `real_array`, mostly by one of the rules in `speedlib.checks`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from speedlib._table_text import MOST, counted, cut, name_of
 from speedlib._tolerances import PROBABILITY_TOLERANCE
 from speedlib.checks import LARGEST, SMALLEST, Floats
 
-PLAIN = "write numbers as -1.5, 2000 or 2e-3, without units and without marks of thousands"
+PLAIN = "write numbers as -1.5, 2000 or 2e-3, without units and without thousands separators"
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Cures:
     text : str
         What follows the rule for numbers, for an entry of another kind.
     size : str
-        What is said of a number that is too large or too small.
+        Cure for a number that is too large or too small.
     shares : bool
-        Whether the column holds probabilities, so that 10% is 0.10.
+        Whether the column holds probabilities, so 10% is 0.10.
     """
 
     text: str = ""
@@ -40,7 +40,7 @@ class Cures:
 
 #: Of columns that may have any unit.
 AMOUNTS = Cures()
-#: What is said of a probability that is too large or too small: it has no unit.
+#: Cure for a probability that is too large or too small: it has no unit.
 SHARES = f"probabilities are 0 or lie between {SMALLEST:g} and 1: write 0, or such a number"
 
 
@@ -53,9 +53,9 @@ class _Fault:
 
 
 class Faults:
-    """What is wrong with the columns of a file, gathered so that one message says it all.
+    """What is wrong with the columns of a file, gathered for one message.
 
-    Whoever corrects a table learns of every column at once, not of one a run.
+    So a user who corrects a table sees every faulty column together, not one in each run.
 
     Parameters
     ----------
@@ -158,10 +158,10 @@ def _cure(entry: str, number: float, point: str, cures: Cures) -> str:
         return f"; {cures.size}"
     cure = PLAIN + cures.text if entry else f"write a number{cures.text}"
     if bare := without_thousands(entry, point):
-        cure = f"write {cut(bare)}, without marks of thousands"
+        cure = f"write {cut(bare)}, without thousands separators"
     elif cures.shares and (share := as_share(entry, point)):
         cure = f"write {cut(share)}, without the percent sign"
-    return f", which is no number with a decimal {name_of(DECIMALS, point)}; {cure}"
+    return f", which is not a number with a decimal {name_of(DECIMALS, point)}; {cure}"
 
 
 def find_negative(

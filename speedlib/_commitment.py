@@ -20,7 +20,7 @@ class Commitment:
 
     .. math:: \hat v = \text{offset} + \sum_a \ell_a\, \bar r(a)
 
-    is linear in the mean rewards of these pulls, so that its mean squared error given all that came
+    is linear in the mean rewards of these pulls, so its mean squared error given all that came
     before is known in closed form: see `speedlib.simulation.conditional_moments`.
 
     Attributes
@@ -31,7 +31,7 @@ class Commitment:
         :math:`\ell`, zero for actions that are not pulled. None if they depend on the rewards that
         they combine, for a strategy that is not `Strategy.conditional`.
     offset : ndarray, shape (...,)
-        What rewards told earlier contribute, in units of reward.
+        What earlier rewards contribute, in units of reward.
     estimable : ndarray of bool, shape (...,)
         Whether the pulls, with the earlier ones that are kept, determine the value.
 
@@ -43,9 +43,9 @@ class Commitment:
 
     Notes
     -----
-    The arrays are read-only, also after `copy.deepcopy` and pickling, and no view of the ones that
-    were passed in. Where all replications share one allocation, counts and coefficients are one
-    row, broadcast to their shape; what is computed from them looks at it once.
+    The arrays are read-only, also after `copy.deepcopy` and pickling, and never views of the arrays
+    that were passed in. Where all replications share one allocation, counts and coefficients are
+    one row, broadcast to their shape, and computations use it once.
 
     Examples
     --------

@@ -8,7 +8,7 @@ __all__ = ["with_ends", "with_half_width"]
 
 
 def with_half_width(mean: float, half: float) -> str:
-    """Write a mean and half the width of its interval, with the digits that the latter leaves.
+    """Write a mean and half the width of its interval, with the digits that this width leaves.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def is_number(entry: str) -> bool:
 
 
 def with_point(entry: str, mark: str) -> str:
-    """Write a number with a decimal point; beside a decimal comma, a point makes it none."""
+    """Write a number with a decimal point; next to a decimal comma, a point makes it no number."""
     return entry if mark == "." else entry.replace(".", "?").replace(",", ".")
 
 
@@ -55,7 +55,7 @@ def as_decimal(entry: str, mark: str) -> bool:
 
 
 def as_thousands(entry: str, mark: str) -> bool:
-    """Return whether the mark in an entry stands before decimals or after thousands: who knows."""
+    """Return whether the mark in an entry may stand before decimals or after thousands."""
     return mark in entry and GROUPED.fullmatch(entry) is not None
 
 
@@ -67,7 +67,7 @@ def as_millions(entry: str, mark: str) -> bool:
 def without_thousands(entry: str, mark: str) -> str | None:
     """Return an entry without its marks of thousands, where nothing but they makes it no number.
 
-    None where it may be a number by the other mark, 1.250 beside a decimal comma.
+    None where it may be a number with the other mark, such as 1.250 where decimals follow a comma.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who is told how far a simulation is: a callable, a file, a bar on a terminal, or nobody."""
+"""Reports of progress in a simulation: to a callable, a file or a bar on a terminal."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 from speedlib._extras import needed_by
 
-#: Environment variable with the name of a file that tells how far a simulation is.
+#: Environment variable with the name of a file that holds the progress of a simulation.
 PROGRESS_FILE = "SPEEDLIB_PROGRESS_FILE"
 
-#: Told the numbers of finished and of all blocks.
+#: Takes the numbers of finished and of all blocks.
 Progress = Callable[[int, int], None]
 
 
 @contextmanager
 def reporter(progress: Progress | bool) -> Generator[Progress]:
-    """Yield what reports to whoever wants to know; the file or the bar goes at the end."""
+    """Yield the function that reports progress; the file or the bar is removed at the end."""
     if callable(progress):
         yield progress
     elif name := os.environ.get(PROGRESS_FILE):

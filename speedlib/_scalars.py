@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 #: The largest number of pulls: whole numbers up to here, and halves of them, are exact as floats,
-#: so that an apportionment can be computed in floats and sum to the number of rounds.
+#: so an apportionment can be computed in floats and sum to the number of rounds.
 MAX_COUNT = 2**52
 
 

@@ -50,7 +50,7 @@ def shares(
     replications : int
         Independent trials to average over, at least 1.
     seed : int
-        Seed of all of it, at least 0.
+        Seed of all random numbers, at least 0.
 
     Returns
     -------

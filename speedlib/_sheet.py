@@ -1,6 +1,6 @@
-"""One reader for every table of one's own: measurements, actions and logs.
+"""The reader of a user's own tables: measurements, actions and logs.
 
-Each fault is said with its file, line and column, and with its cure. What is doubtful is refused.
+Each error names its file, line, column and cure. Doubtful entries are refused.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ UNNAMED = re.compile(r"Unnamed: \d+(_level_\d+)?(\.\d+)?")
 #: What pandas puts behind a name that it reads for the second time.
 AGAIN = re.compile(r"\.\d+$")
 INDEX = (
-    "an index that pandas saved stays away with to_csv(..., index=False), row names of R with "
-    "row.names = FALSE"
+    "to save a table without its index, use to_csv(..., index=False) in pandas or row.names = "
+    "FALSE in R"
 )
 
 
@@ -119,7 +119,9 @@ class Sheet:
                 continue
             where = f"column {place + 1}, {cut(name)!r},"
             if UNNAMED.fullmatch(name):
-                said = f"has the name that pandas gives to one without; delete or rename it{cure}"
+                said = (
+                    f"has the name that pandas gives to a nameless one; delete or rename it{cure}"
+                )
                 faults.add(name, where, f" {said}; {INDEX}", self.top)
                 continue
             plain = AGAIN.sub("", name)
@@ -172,7 +174,7 @@ class Sheet:
                 raise ValueError(
                     f"{self.path}, line {line}: column {cut(name)} holds {entry!r}, which may be "
                     f"{entry.replace(mark, '')} or {float(entry.replace(mark, '.')):g}, and no "
-                    f"entry of the table tells which; choose decimal = {kind!r} if decimals follow "
+                    f"entry of the table decides; choose decimal = {kind!r} if decimals follow "
                     f"the {kind}, else write thousands without it"
                 )
         return "."
@@ -276,7 +278,7 @@ def read_sheet(path: AnyPath, separator: str = "auto") -> Sheet:
 def no_such_file(path: AnyPath) -> ValueError:
     """Return what to say of a file that is missing."""
     path = Path(path)
-    start = "" if path.is_absolute() else f", which is looked for in {Path.cwd()}"
+    start = "" if path.is_absolute() else f", which is relative to {Path.cwd()}"
     return ValueError(f"{path}: there is no such file; check the path{start}")
 
 
@@ -302,7 +304,7 @@ def _rows(path: Path, text: str, mark: str, line: int) -> Iterator[tuple[int, li
             ) from None
         raise ValueError(
             f"{path}, line {line}: the row that begins here cannot be read ({error}); close each "
-            "quotation mark that is open, and double those that stand within an entry"
+            "quotation mark that is open, and double those within an entry"
         ) from None
 
 
@@ -336,7 +338,7 @@ def _check_length(
     raise ValueError(
         f"{path}, line {line}: has {len(row)} {'entry' if len(row) == 1 else 'entries'}, "
         f"but the first line names {width}; an entry that holds the separator, a {separator}, must "
-        f"stand in quotation marks, and each column needs a name{'; ' * bool(other)}{other}"
+        f"be in quotation marks, and each column needs a name{'; ' * bool(other)}{other}"
     )
 
 

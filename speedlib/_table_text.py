@@ -84,7 +84,7 @@ def read_text(path: Path) -> str:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         before = data[len(mark) :][: error.start].decode(encoding)
-        # UTF-16 without a mark is no UTF-8 either, and the first thing that tells is a null.
+        # UTF-16 without a mark is no UTF-8 either, and a null character shows it first.
         _check_characters(path, before)
         raise ValueError(
             f"{path}, line {_line(before)}: is not in {encoding[:6].upper()} "
@@ -105,7 +105,7 @@ def _check_characters(path: Path, text: str) -> None:
         )
     raise ValueError(
         f"{where}: holds the control character {wrong[0]!r}, as a text in another encoding "
-        f"than it seems to have does; remove it, or {SAVE_AS}"
+        f"than UTF-8 or UTF-16 may; remove it, or {SAVE_AS}"
     )
 
 
@@ -134,7 +134,7 @@ def separator_of(path: Path, text: str, separator: str) -> tuple[str, int]:
     first = _first_row(text)
     if not first:
         raise ValueError(f"{path}: is empty; its first line must name the columns")
-    # A decimal comma may stand beside semicolons or tabs, but not the other way round.
+    # A decimal comma may occur with semicolons or tabs, but not the other way round.
     bare = QUOTED.sub("", first)
     best = next((mark for mark in (";", "\t", ",") if mark in bare), None)
     if best is None:

@@ -28,8 +28,8 @@ ROWS_RANK_TOLERANCE = 1e-13
 ACTIONS_RANK_TOLERANCE = 1e-11
 
 #: Singular values of the features where a strategy needs them all. Below, an estimate of some
-#: direction would lose nine digits of 16, and whoever has such features is told before the first
-#: trial. Above, designs are found, one by one if need be (BATCH_RANK_TOLERANCE).
+#: direction would lose nine digits of 16, and a user with such features gets an error before the
+#: first trial. Above, designs are found, one by one if need be (BATCH_RANK_TOLERANCE).
 FEATURES_RANK_TOLERANCE = 1e-9
 
 #: Singular values of quadratic features in whitened coordinates. Products of two features, and
@@ -108,12 +108,12 @@ TIGHTEST_GAP = 1e-12
 #: A price above one by less than this is not worth another round: it bounds what is still to gain.
 PRICE_TOLERANCE = 1e-11
 
-#: The same inside a working set: tighter, so that what is left there never asks for a round.
+#: The same inside a working set: tighter, so what is left there never requires another round.
 BASIC_PRICE_TOLERANCE = 1e-12
 
 #: A price that exceeds one by less is computed from a fresh inverse before it is believed, since
 #: forty updates of an inverse cost digits. That seven are left was found to hold. No result rests
-#: on it: before the method ends, all prices are computed afresh.
+#: on it: before the method ends, all prices are computed again.
 DOUBTFUL_PRICE = 1e-7
 
 #: Pushes off degenerate vertices, relative to the coefficients, one after another: large enough to
@@ -121,7 +121,7 @@ DOUBTFUL_PRICE = 1e-7
 PUSHES = (1e-7, 1e-9, 1e-11, 1e-13)
 
 #: By what share a dual vector may fall short of the norm, because coefficients have the wrong sign,
-#: without another stage: a tenth of what a price may exceed one by, so that prices decide the gap.
+#: without another stage: a tenth of what a price may exceed one by, so prices decide the gap.
 SIGN_TOLERANCE = 1e-12
 
 #: Relative gap or residual above which one problem of a batch is solved again on its own: what the
@@ -135,7 +135,7 @@ RESIDUAL_TOLERANCE = 1e-11
 
 #: Multiple of what rounding the direction may change coefficients by, where it has to be moved into
 #: their span and what is nearest depends on units. Found to work for all units tried: tests in
-#: exact arithmetic guard it, and do not let it be one.
+#: exact arithmetic guard it, and fail with a margin of one.
 DIRECTION_MARGIN = 10.0
 
 # --- rounding errors --------------------------------------------------------------------------
@@ -241,7 +241,7 @@ NO_DEVIATION = 1e-13
 
 #: Standard deviation of rewards relative to the largest of any action: up to here it may be what
 #: rounding leaves of equal rewards, which do not say that there is no noise. Noise so small takes
-#: one pull in 10^12, so that few are wasted where it is genuine.
+#: one pull in 10^12, so few are wasted where it is genuine.
 LEAST_SCATTER = 1e-12
 
 #: A second regression takes no first variance for smaller than this share of the mean square, since
@@ -265,7 +265,7 @@ SAVING_FLOOR = 1e-6
 MODEL_CHANGE = 1e-6
 
 #: Relative fall of the objective at which a fit of factors ends. Its steps are slow, and its
-#: factors are one local optimum of many, so that more digits would say no more.
+#: factors are one local optimum of many, so more digits would say no more.
 FACTORS_CHANGE = 1e-5
 
 # --- sizes of blocks of work, no tolerances ---------------------------------------------------

@@ -8,8 +8,8 @@ and the scatter :math:`S(a)` of the rewards of each estimates its part without b
           g_a = \frac{\ell_a^2\, s^2(a)}{T(a)}, \qquad s^2(a) = \frac{S(a)}{T(a) - 1} .
 
 A variance learnt before, which decided the pulls, would not do: an action that looked quiet by
-chance is pulled too seldom *and* called quiet once more, so that the error is too small. Under
-Gaussian noise the sum has about the law of a chi square with
+chance is pulled too seldom *and* called quiet once more, so the error is too small. Under Gaussian
+noise the sum has about the law of a chi square with
 
 .. math:: \nu = \Bigl(\sum_a g_a\Bigr)^2 \Big/ \sum_a \frac{g_a^2}{\nu_a}, \qquad
           \nu_a = T(a) - 1,
@@ -30,9 +30,8 @@ with heavy tails, or with rare large ones.
 References
 ----------
 F. E. Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics
-Bulletin 2 (1946) 110-114.
-B. L. Welch, "The generalization of 'Student's' problem when several different population variances
-are involved", Biometrika 34 (1947) 28-35.
+Bulletin 2 (1946) 110-114. B. L. Welch, Biometrika 34 (1947) 28-35, on Student's problem with
+several unequal variances.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def variance_within(
         np.where(alike, 0, free).sum(axis=-1, keepdims=True), 1
     )
     stand_in = np.maximum(learnt, pooled)
-    # Of very many rewards far from 0 even true noise may look like rounding: it counts in any case.
+    # With a great many rewards far from 0, even true noise may look like rounding: it counts.
     squares = np.where(alike, np.maximum(stand_in, rewards.scatters), scatter)
     pulled = counts > 0
     times = np.where(pulled, counts * free, 1)

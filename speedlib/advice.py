@@ -1,8 +1,9 @@
 r"""Which strategy to use, from the numbers of actions, dimensions and rounds alone.
 
-The answer rests on a table: on a family of random bandits every strategy met running the target
-policy, at several sizes and budgets. The table is kept beside this module, with the parameters and
-the seed that made it; the companion's page *What to use* says how it was made, and makes it again.
+The answer comes from a table: on a family of random bandits, every strategy was compared with
+running the target policy, at several sizes and budgets. The table is a file next to this module,
+with the parameters and the seed that made it. The companion's page *What to use* says how it was
+made, and makes it again.
 """
 
 from __future__ import annotations
@@ -88,21 +89,21 @@ class Advice:
     exploration, length : str
         Which actions it explores, and for how many rounds.
     compared : str
-        The name in words of the strategy whose errors the ranges below hold: the one that is
-        advised, or where that is to run the policy, the one that comes nearest to paying.
+        The name, in words, of the strategy to which the ranges below belong. It is the advised
+        strategy or, if the advice is to run the policy, practical SPEED.
     saving : Range or None
-        Its mean squared error over that of running the policy for as many rounds and estimating the
-        value by ordinary least squares: 0.5 is worth twice as many rounds. None where the table has
-        no such size.
+        Its mean squared error divided by that of running the policy for the same number of rounds
+        and estimating the value by ordinary least squares: 0.5 is worth twice the rounds. None
+        where the table has no such size.
     saving_average, saving_weighted : Range or None
-        The same against the plain average of the policy's rewards, and against weighted least
-        squares with the true variances, the best that can be made of the policy's rounds.
+        The same ratio against the plain average of the policy's rewards, and against weighted least
+        squares with the true variances, the most precise use of the policy's rounds.
     measured : Size or None
         The numbers of actions, dimensions and rounds at which the ranges were measured.
     reasons : tuple of Reason
-        Why, with the claims of the companion that say so.
+        The reasons, with the claims of the companion that support them.
     command : str
-        Lines of Python that compute the exact figure for one's own features and policy.
+        Lines of Python that compute the exact figure for your features and policy.
 
     Examples
     --------
@@ -132,7 +133,7 @@ class Advice:
         return BUILD[self.key]()
 
     def __str__(self) -> str:
-        """Tell it in a few lines."""
+        """Summarise the advice in a few lines."""
         lines = [
             f"Use: {self.strategy}, {self.code}",
             f"Explore: {self.exploration}",
@@ -141,21 +142,21 @@ class Advice:
         if self.saving is not None:
             low, middle, high = self.saving
             lines.append(
-                f"Error over that of running the policy ({self.compared}): "
-                f"{low:.2f} to {high:.2f}, in the middle {middle:.2f}"
+                f"Error relative to running the policy ({self.compared}): "
+                f"{low:.2f} to {high:.2f}, median {middle:.2f}"
             )
         return "\n".join(lines + [f"- {reason.text}" for reason in self.reasons])
 
 
 def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown") -> Advice:
-    r"""Say which strategy to use, what it explores and for how long, and what that saves.
+    r"""Recommend a strategy, and say what it explores, for how long, and what it saves.
 
     Parameters
     ----------
     actions : int
         :math:`A`, from 2 to a million.
     dimension : int
-        :math:`d`, the number of features, from 2 to ten thousand. More than A count as A.
+        :math:`d`, the number of features, from 2 to ten thousand. A number above A counts as A.
     rounds : int
         :math:`n`, all rounds, from 1 to :math:`10^{12}`.
     noise : {"unknown", "known"}
@@ -168,23 +169,24 @@ def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown")
     Raises
     ------
     TypeError, ValueError
-        If a number is not whole or out of its range, or the noise is neither.
+        If a number is not whole or is out of its range, or `noise` is neither choice.
 
     See Also
     --------
-    speedlib.simulation.mse_curve : The exact figure, for features and a policy of one's own.
+    speedlib.simulation.mse_curve : The exact figure, for your features and policy.
     speedlib.savings.estimate_saving : What an experiment has saved, from its rewards.
 
     Notes
     -----
-    The table has 2 to 10 dimensions, up to 20 actions for each, and 100 to 100,000 rounds. The
-    nearest dimension counts, then the nearest number of actions for each dimension (both by their
-    ratio), and the largest budget that is not above n. A strategy pays if in the middle of the
-    family it saves a tenth of the error; the one that errs least there is advised, or a simpler one
-    within a tenth of it. Where none pays, the advice is to run the policy.
+    The table covers 2 to 10 dimensions, up to 20 actions per dimension, and 100 to 100,000 rounds.
+    The advice uses the nearest dimension, then the nearest number of actions per dimension (both by
+    ratio), and the largest budget that is not above n. A strategy is worthwhile if in the median
+    over the family it saves a tenth of the error. Of the worthwhile strategies the one with the
+    smallest median error is advised, or a simpler one within a tenth of it. If none is worthwhile,
+    the advice is to run the policy.
 
-    The family is random: it is no promise for a single table of actions. `Advice.command` computes
-    the figure for one.
+    The family is random, so its figures are no promise for your table of actions. `Advice.command`
+    computes the figure for that table.
 
     Examples
     --------
@@ -198,7 +200,7 @@ def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown")
     """
     size = Size(
         check_count("actions", actions, 2, MOST_ACTIONS),
-        # With one feature all actions tell alike, once rewards are divided by it.
+        # With one feature all actions inform equally, once rewards are divided by it.
         check_count("dimension", dimension, 2, MOST_DIMENSIONS),
         check_count("rounds", rounds, 1, MOST_ROUNDS),
     )
@@ -238,12 +240,12 @@ def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown")
 
 @cache
 def load(name: str) -> Any:
-    """Return the content of a JSON file beside this module."""
+    """Return the content of a JSON file next to this module."""
     return json.loads(files("speedlib").joinpath(name).read_text(encoding="utf-8"))
 
 
 def find_cell(size: Size, table: Mapping[str, Any]) -> Size:
-    """Return the size in a table that stands for a size.
+    """Return the size in a table that is used for a given size.
 
     Examples
     --------
@@ -306,7 +308,7 @@ def _length(key: str, size: Size, cell: Any, words: Mapping[str, Any]) -> str:
 
 
 def _rounded(value: float) -> int:
-    """Return a positive number to two digits: what a range over a family is good for."""
+    """Return a positive number to two digits, the precision of a range over a family."""
     unit = 1
     while value >= 100 * unit:
         unit *= 10

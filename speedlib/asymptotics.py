@@ -1,9 +1,9 @@
 r"""The exact asymptotics of explore-then-commit: what estimating the variances costs.
 
-Fix one bandit whose PE-optimal design p is unique, explore so that the variances of all actions
-are determined (those of its support alone do not do: by the others' wrong limits another support
-may look cheaper), and let exploration find :math:`\hat\sigma(a) = \sigma(a)(1 + e_a)`. Near the
-truth the optimal vertex is the same. Its support is linearly independent, so that weighted least
+Fix one bandit whose PE-optimal design p is unique, explore so that the variances of all actions are
+determined (those of its support alone are not enough: with wrong limits for the others, another
+support may look cheaper), and let exploration find :math:`\hat\sigma(a) = \sigma(a)(1 + e_a)`. Near
+the truth the optimal vertex is the same. Its support is linearly independent, so weighted least
 squares interpolates and the weights do not matter: only the allocation :math:`\hat b_a\propto
 p_a(1+e_a)` is wrong. Given exploration the mean squared error is
 
@@ -18,9 +18,9 @@ where :math:`S^2 = nL_n^*`: first-order errors cancel. With
 .. math:: R_n \approx S^2\Bigl(\frac{\Gamma}{n^2} + \frac{\psi}{n\,\Gamma}\Bigr) .
 
 The bias of squared residuals, of order :math:`1/\Gamma`, enters squared and does not count. Where
-two vertices cost nearly the same, n must be large before the vertex is safe: the formula speaks of
-one bandit at a time. It supposes that no floor binds in the limit: one that lies above the true
-variance of a support point changes the design for good, and its excess does not vanish.
+two vertices cost nearly the same, n must be large before the vertex is safe: the formula holds for
+one bandit at a time. It assumes that no floor binds in the limit: a floor above the true variance
+of a support point changes the design permanently, and the excess error does not vanish.
 """
 
 from __future__ import annotations
@@ -88,12 +88,13 @@ def estimation_cost(
 
     Notes
     -----
-    For unweighted least squares, plain or over the positive semidefinite matrices if the truth is
-    positive definite. Cost O(k r^2) each for k explored actions, with r at most d(d+1)/2.
+    The formula is for unweighted least squares, plain or over the positive semidefinite matrices if
+    the truth is positive definite. Cost O(k r^2) each for k explored actions, with r at most
+    d(d+1)/2.
 
     Examples
     --------
-    On d one-hot actions, explored alike, :math:`\psi` is :math:`\kappa d\sum_a p_a(1-p_a)/4`:
+    On d one-hot actions, explored equally, :math:`\psi` is :math:`\kappa d\sum_a p_a(1-p_a)/4`:
 
     >>> round(float(estimation_cost(np.eye(2), [1.0, 1.0], [0.5, 0.5], [0.5, 0.5])), 6)
     0.5

@@ -80,7 +80,7 @@ class LinearBandit:
 
     Notes
     -----
-    The model is that of Section 2 of the paper.
+    The model is from Section 2 of the paper.
 
     Examples
     --------
@@ -174,8 +174,8 @@ class LinearBandit:
         counts : array of int, shape (..., A)
             Number of pulls; leading axes are independent replications.
         rng : numpy.random.Generator
-            Source of randomness, the same for all phases of an experiment. A seed in its place
-            begins the same noise at every call, so that the phases are not independent.
+            Source of randomness, the same for all phases of an experiment. A seed instead starts
+            the same noise at every call, so the phases would not be independent.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Input checks: every complaint names the argument, the offending value and the rule.
+"""Input checks: every error names the argument, the offending value and the rule.
 
 Arrays come in through `speedlib._arrays.real_array`; the rules here say what they must hold.
 """
@@ -156,7 +156,7 @@ def check_weights(
 
 
 def _is_exact(dtype: DTypeLike) -> bool:
-    """Tell whether numbers of a dtype have the precision in which we compute."""
+    """Return whether numbers of a dtype have the precision in which we compute."""
     return np.dtype(dtype).kind != "f" or np.dtype(dtype).itemsize >= 8
 
 
@@ -206,8 +206,8 @@ def check_variances(
     r"""Return variances, shape (A,) or (..., A) with `batch`, positive (or 0), of moderate sizes.
 
     Where features are given, an action whose features are all 0 may have the variance 0, as
-    :math:`x^\top\Sigma x` says it has. It informs nothing, so that its variance cannot matter; it
-    is returned as the largest of the others, with which one can divide.
+    :math:`x^\top\Sigma x` says it has. It informs nothing, so its variance cannot matter; it is
+    returned as the largest of the others, so one can divide by it.
     """
     array = check_finite(name, variances)
     if n_actions is None:

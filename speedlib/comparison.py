@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Ratio(NamedTuple):
-    """A ratio with the ends of its interval, and what it was taken to."""
+    """A ratio with the ends of its interval, and the name of its reference."""
 
     estimate: float
     low: float
@@ -115,8 +115,7 @@ class Comparison:
         ----------
         strategy : str
         baselines : iterable of str
-            Of these, at least one and all different, the one with the lowest of `multiples` is the
-            best.
+            At least one name, all different. The best is the one with the lowest of `multiples`.
         budget : int
             Place in `rounds`; by default the last.
         level : float
@@ -141,7 +140,7 @@ class Comparison:
             raise ValueError(
                 f"baselines: must be a list of at least one name; got {shown(baselines)}"
             )
-        # In the order of `strategies`: that of a set is no one's choice, and ties go to the first.
+        # In the order of `strategies`, since a set has none; ties go to the first.
         places = sorted(self._place("baselines", name) for name in names)
         means, _, _ = self.multiples()
         best = self.strategies[min(places, key=lambda place: means[place, budget])]
@@ -208,7 +207,7 @@ def compare(
     runs : int
         Number of environments, at least 2.
     seed : int
-        Seed of all of it, at least 0.
+        Seed of all random numbers, at least 0.
 
     Returns
     -------
@@ -266,11 +265,11 @@ def compare_with_best(
     Parameters
     ----------
     found : Comparison
-        What says which baseline is best; its runs are not used further.
+        The comparison that decides which baseline is best; its runs are not used further.
     name : str
         Name of the strategy.
     baselines : iterable of str
-        Different names to choose the baseline from.
+        Names, all different, to choose the baseline from.
     draw, strategies, replications, runs, seed
         As in `compare`; the strategies hold those that are named. With another seed than that of
         `found`, the choice does not favour the baseline.
@@ -303,14 +302,14 @@ def sample_actions(
 ) -> Environment:
     """Return an environment of some of the actions, drawn at random without replacement.
 
-    Every replication of a strategy looks at every action; where there are a million of them, a
-    simulation is one of a sample, or takes hours.
+    Every replication of a strategy uses every action, so a simulation with a million actions takes
+    hours. A sample of the actions is faster.
 
     Parameters
     ----------
     environment : Environment
     size : int
-        How many actions are drawn. One that has no more than these is returned as it is.
+        How many actions are drawn. An environment that has no more is returned as it is.
     rng : numpy.random.Generator, SeedSequence or int
         Source of the choice.
 

@@ -143,16 +143,16 @@ def estimate_covariance(
 
     Notes
     -----
-    The sum over rounds depends on the data only through T(a) and q(a), so that the cost does not
-    grow with the number of rounds. Equation (5) of the paper (file regret.tex), where the minimum
-    over all matrices is printed; it leaves open which minimiser is meant when there are many.
+    The sum over rounds depends on the data only through T(a) and q(a), so the cost does not grow
+    with the number of rounds. The estimate is Equation (5) of the paper (file regret.tex), which
+    minimises over all matrices and leaves open which minimiser is meant when there are many.
 
-    The ridge estimate minimises the mean squared deviation plus
-    :math:`\rho\, g\, \lVert M^{1/2} S M^{1/2}\rVert_F^2`, with M the second moment of the explored
-    features (each with the weight that its squared residuals have) and g the mean of the d(d+1)/2
-    eigenvalues of the regression in coordinates in which M is the identity. The basis of the
-    features does not matter to it. The penalty is weak where exploration saw little: actions in
-    such directions may get variances that are many times too large.
+    The ridge estimate minimises the mean squared deviation plus :math:`\rho\, g\, \lVert M^{1/2} S
+    M^{1/2}\rVert_F^2`, with M the second moment of the explored features (each with the weight that
+    its squared residuals have) and g the mean of the d(d+1)/2 eigenvalues of the regression in
+    coordinates in which M is the identity. The estimate does not depend on the basis of the
+    features. The penalty is weak where exploration saw little: actions in such directions may get
+    variances that are many times too large.
 
     Examples
     --------
@@ -249,9 +249,9 @@ def _minimum_norm(
     """Solve the weighted quadratic regression with least norm; return the matrix and the rank.
 
     The rank, and the solution where it is full, come from features whose second moment is the
-    identity: neither units nor collinearity matter. Only where many solutions fit alike do the
-    given coordinates, and with them the norm. If their units are so unlike that rounding hides some
-    of what was explored, whitened coordinates supply what the fit then misses.
+    identity: neither units nor collinearity matter. Only where many solutions fit equally do the
+    given coordinates matter, and with them the norm. If their units are so unlike that rounding
+    hides some of what was explored, whitened coordinates supply what the fit then misses.
     """
     d = features.shape[1]
     response = root * target
@@ -287,7 +287,7 @@ class _Inverse(NamedTuple):
 
 
 def _inverse(design: Floats, tolerance: float, rank: Counts | None = None) -> _Inverse:
-    """Keep the singular values above a share of the largest, at most as many as the rank says."""
+    """Keep the singular values above a share of the largest, in number at most the rank."""
     left, values, right = np.linalg.svd(design, full_matrices=False)
     kept = values > tolerance * values[..., :1]
     if rank is not None:

@@ -1,9 +1,9 @@
 r"""Criteria of design: how precise an experiment with given proportions is.
 
 The information matrix of a design b is :math:`A(b) = \sum_a b(a)\, x(a) x(a)^\top / \sigma^2(a)`.
-Losses are computed from the singular values of its square root, the rows
-:math:`\sqrt{b(a)}\, x(a)/\sigma(a)`. Their condition number is the square root of that of A(b),
-which helps to tell a design that cannot estimate something from one that does so badly.
+Losses are computed from the singular values of its square root, the rows :math:`\sqrt{b(a)}\,
+x(a)/\sigma(a)`. Their condition number is the square root of that of A(b), which helps to
+distinguish a design that cannot estimate something from one that does so badly.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def pe_loss(
     Returns
     -------
     float, or ndarray of shape (...)
-        The loss of each design. One beyond the range of floats is rounded to zero or infinity.
+        The loss of each design. A loss beyond the range of floats is rounded to zero or infinity.
 
     Notes
     -----
@@ -189,7 +189,7 @@ def criterion_value(
     Returns
     -------
     float
-        Infinite (for ``"D"`` minus infinity) if the design cannot estimate what is asked.
+        Infinite (for ``"D"`` minus infinity) if the design cannot estimate the target.
     """
     spectrum = _spectrum(np.sqrt(weights if criterion == "G" else weights / variances), x)
     if criterion == "D":

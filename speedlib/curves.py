@@ -113,9 +113,9 @@ class MSECurves:
         Parameters
         ----------
         strategy : str
-            Whose regret.
+            Name of the strategy.
         low, high : float
-            The budgets to use lie between these.
+            Only budgets between these are used.
         level : float
             Level of the interval, between 0 and 1.
         rng : numpy.random.Generator or int
@@ -146,7 +146,7 @@ class MSECurves:
     def local_slopes(
         self, strategy: str, *, level: float = 0.95, rng: np.random.Generator | int = 0
     ) -> list[Slope]:
-        """Return the slopes between neighbouring budgets: N - 1 of them, as `slope` does."""
+        """Return the N - 1 slopes between neighbouring budgets, each as `slope` returns it."""
         pairs = [np.array([i, i + 1]) for i in range(len(self.rounds) - 1)]
         return self._slopes(strategy, pairs, level, rng)
 
@@ -201,7 +201,7 @@ class MSECurves:
         return np.asarray(widened - self.oracle_loss)
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
-        """Return a tidy table, one row a strategy and number of rounds (needs pandas)."""
+        """Return a tidy table, one row per strategy and number of rounds (needs pandas)."""
         with needed_by("MSECurves.to_frame", "tables"):
             import pandas as pd
 
@@ -235,7 +235,7 @@ class MSECurves:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                # Readable by whom new files are: temporary ones are private.
+                # Temporary files are private; this one gets the rights of any new file.
                 os.chmod(name, 0o666 & ~_umask())
                 file.write(content.getvalue())
                 file.flush()
@@ -270,7 +270,7 @@ class MSECurves:
             curves = cls(**parts)
         except FileNotFoundError:
             raise
-        # What is damaged fails in zipfile, in zlib or in NumPy, each with complaints of its own.
+        # A damaged file fails in zipfile, in zlib or in NumPy, each with its own errors.
         except Exception as error:
             reason = "it is no .npz archive" if "pickle" in str(error) else str(error)
             raise ValueError(f"path: {os.fspath(path)} is not a file of curves: {reason}") from None

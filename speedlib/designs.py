@@ -66,7 +66,7 @@ TOLERANCES = {
 
 
 class DesignWarning(UserWarning):
-    """An optimal design missed its tolerance; the text names the cause and the cure.
+    """A design missed its tolerance, or an interval relies on a guess; the text names the cure.
 
     Examples
     --------
@@ -96,10 +96,10 @@ class Design:
     support : ndarray of int
         Actions with positive weight.
     dual : ndarray, shape (d,) or (d, k)
-        Dual solution that proves the bound. PE: y with :math:`|x(a)^\top y| \le \sigma(a)`
-        for every action, so that :math:`(c^\top y)^2` is a lower bound on the value of every
-        design. Otherwise a matrix G with :math:`|G^\top x(a)| \le \sigma(a)`, unit variances
-        for ``"G"``; k is d, and for ``"linear"`` the rank of K: see `speedlib.solvers.exchange`.
+        Dual solution that proves the bound. PE: y with :math:`|x(a)^\top y| \le \sigma(a)` for
+        every action, so :math:`(c^\top y)^2` is a lower bound on the value of every design.
+        Otherwise a matrix G with :math:`|G^\top x(a)| \le \sigma(a)`, unit variances for ``"G"``; k
+        is d, and for ``"linear"`` the rank of K: see `speedlib.solvers.exchange`.
     criterion : str
         One of ``CRITERIA``.
     iterations : int
@@ -174,7 +174,7 @@ def optimal_design(
     matrix : array-like, shape (d, d)
         For ``"linear"``: the matrix K.
     tolerance : float, optional
-        Efficiency that may be missed, 1e-9 for ``"PE"`` and 1e-6 otherwise.
+        How far the efficiency may fall short of 1: by default 1e-9 for ``"PE"`` and 1e-6 otherwise.
 
     Returns
     -------
@@ -184,14 +184,14 @@ def optimal_design(
     Raises
     ------
     ValueError
-        If an argument breaks its rule, or no design can estimate what is asked.
+        If an argument breaks its rule, or no design can estimate the target.
 
     Warns
     -----
     DesignWarning
         If the certified efficiency is below ``1 - tolerance``. For ``"G"`` the D problem is solved
-        to ever smaller gaps until :math:`\max_a x(a)^\top A_1(b)^{-1} x(a) \le d / (1 -`
-        tolerance :math:`)`, rounding included; the warning says how far that went.
+        to ever smaller gaps until :math:`\max_a x(a)^\top A_1(b)^{-1} x(a) \le d / (1 -` tolerance
+        :math:`)`, rounding included; the warning says which gap was reached.
 
     References
     ----------
@@ -227,9 +227,9 @@ def design_efficiency(
     r"""Certified lower bound on the efficiency of any design.
 
     The efficiency is the best value of the criterion divided by that of b (for ``"D"``:
-    :math:`(\det A(b) / \det A(b^*))^{1/d}`), which is the factor by which the rounds could be
-    cut. The best value is replaced by the certified lower bound of the solver, so the result is
-    close to the truth, and not above it beyond rounding errors in the value of b.
+    :math:`(\det A(b) / \det A(b^*))^{1/d}`), which is the factor by which the rounds could be cut.
+    The best value is replaced by the certified lower bound of the solver, so the result is close to
+    the true efficiency and exceeds it at most by rounding errors in the value of b.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def design_efficiency(
     Returns
     -------
     float
-        A number in [0, 1]; 0 for a design that cannot estimate what is asked.
+        A number in [0, 1]; 0 for a design that cannot estimate the target.
 
     Warns
     -----

@@ -96,9 +96,9 @@ def unit_ball(
     r"""Return the unit-ball environment.
 
     Action 0 points along :math:`\theta_* = (1, 0)` and is optimal; action 1, at a right angle to
-    it, is the informative one; the others stand at equally spaced angles from 15 to 45 degrees.
-    :math:`\Sigma_* = \operatorname{diag}(\text{low}, \text{high})`, so that the informative action
-    has the high variance.
+    it, is the informative one; the others have equally spaced angles from 15 to 45 degrees.
+    :math:`\Sigma_* = \operatorname{diag}(\text{low}, \text{high})`, so the informative action has
+    the high variance.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def motivating_example(
     optimal_probability: float = 0.9,
     noise: str = "gaussian",
 ) -> Environment:
-    r"""Return the paper's motivating example: one action along each axis, the rest alike between.
+    r"""Return the paper's motivating example: one action along each axis, all others between them.
 
     The parameter is :math:`\theta_* = (1, 0)`, and all actions but the first and the second are
     :math:`(1, 1)/\sqrt2`.
@@ -181,7 +181,7 @@ def motivating_example(
     variances : array-like, shape (2,)
         Variances of the first two actions, the diagonal of :math:`\Sigma_*`.
     optimal_probability : float
-        What the target policy gives to the first action; the others share the rest equally.
+        Target probability of the first action; the others share the rest equally.
     noise : str
         Noise law of the bandit.
 
@@ -233,12 +233,12 @@ def high_dimensional_ball(
     n_actions : int, optional
         Number of actions, more than d; by default d² + 20, as in the paper.
     seed : int
-        Of the random directions.
+        Seed of the random directions.
     low_variance, high_variance : float
         Variances of the first action and of each informative one.
     optimal_probability, informative_probability : float
-        What the target policy gives to the first action, and to the informative ones together; the
-        others share the rest equally.
+        Target probability of the first action, and of the informative ones together; the others
+        share the rest equally.
     noise : str
         Noise law of the bandit.
 
@@ -278,7 +278,7 @@ def high_dimensional_ball(
 
 
 def one_hot(policy: ArrayLike, variances: ArrayLike, *, noise: str = "gaussian") -> Environment:
-    r"""Return the classical bandit: one coordinate an action, any positive variances.
+    r"""Return the classical bandit: one coordinate per action, any positive variances.
 
     Here :math:`b_*(a) \propto \pi(a)\sigma(a)` and
     :math:`nL_n^* = \bigl(\sum_a\pi(a)\sigma(a)\bigr)^2`. All means are 0.
@@ -316,8 +316,8 @@ def threshold_policy(variances: ArrayLike, n_low: int, low_probability: float) -
 
     Notes
     -----
-    File addl_expt.tex: a level tau of the variance such that so many actions cross it are "set
-    with low target probability"; neither tau nor the probability is given.
+    In the paper (file addl_expt.tex) the actions whose variance crosses a level tau are "set with
+    low target probability". Their number is given, but neither tau nor the probability.
     """
     variances = check_variances(variances, allow_zero=True)
     n_low = check_count("n_low", n_low, 1)

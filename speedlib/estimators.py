@@ -43,8 +43,8 @@ class WeightedRows:
     r"""The pulled actions as rows of a least-squares problem, with their singular values.
 
     The rows are :math:`\sqrt{T(a)/\sigma^2(a)}\, x(a)^\top` of the pulled actions only, with each
-    feature divided by its largest size, so that units do not matter. Factors of the rows, and not
-    of their normal equations, keep twice the digits where some actions inform far more than others.
+    feature divided by its largest size, so units do not matter. Factors of the rows, and not of
+    their normal equations, keep twice the digits where some actions inform far more than others.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def value_coefficients(
     Notes
     -----
     Cost O(k d^2) per replication with k pulled actions. Where they do not span the direction, a
-    generalised inverse answers: the sum of :math:`\ell_a x(a)` is then not c. Well-conditioned
+    generalised inverse is used: the sum of :math:`\ell_a x(a)` is then not c. Well-conditioned
     replications go through the normal equations, which all share one product with the features; the
     others through singular values of the weighted rows, which keep twice the digits.
     """
@@ -196,7 +196,7 @@ def distinct_rows(rows: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def is_estimable(coefficients: Floats, features: Floats, direction: Floats) -> Flags:
-    """Tell whether the coefficients reproduce the direction, in any units, shape (...,)."""
+    """Return whether the coefficients reproduce the direction, in any units, shape (...,)."""
     scale = column_scale(features)
     miss = np.linalg.norm((coefficients @ features - direction) / scale, axis=-1)
     return np.asarray(miss <= ESTIMABLE_TOLERANCE * np.linalg.norm(direction / scale))

@@ -51,7 +51,7 @@ def exploration_design(
     Parameters
     ----------
     name : {"pca", "uniform", "identifiable"}
-        ``"pca"``: the paper's, see `pca_directions`; ``"uniform"``: every action alike;
+        ``"pca"``: the paper's, see `pca_directions`; ``"uniform"``: every action equally;
         ``"identifiable"``: see `identifiable_design`.
     features : array, shape (A, d)
     rng : numpy.random.Generator
@@ -88,8 +88,8 @@ def identifiable_design(features: ArrayLike) -> Floats:
     Variances are linear in :math:`\Sigma_*`, :math:`\sigma^2(a) = \varphi(a)^\top
     \operatorname{svec}\Sigma_*` with :math:`\varphi(a) = \operatorname{svec}(x(a)x(a)^\top)`, and
     exploration is a regression on them. This is its D-optimal design: it maximises the determinant
-    of :math:`\sum_a b(a)\,\varphi(a)\varphi(a)^\top` on the span of the :math:`\varphi(a)`, so
-    that the variance of *every* action is determined by what is explored.
+    of :math:`\sum_a b(a)\,\varphi(a)\varphi(a)^\top` on the span of the :math:`\varphi(a)`, so the
+    explored actions determine the variance of *every* action.
 
     Parameters
     ----------
@@ -130,13 +130,13 @@ def pca_directions(features: ArrayLike) -> Floats:
 
     Notes
     -----
-    Section 4.1 of the paper asks for the d most significant principal directions of d-dimensional
-    features, which is all of them, and for "one random action" of each without saying which
-    actions belong to a direction. Here an action belongs to the direction with which its line
-    encloses the smallest angle, and one of them is drawn uniformly; a direction that no action
-    belongs to takes the closest action that is not the only one of its own direction, and where
-    there is none the closest of all. Actions whose features are all 0 tell nothing of the
-    variances and belong to no direction.
+    Section 4.1 of the paper requires the d most significant principal directions of d-dimensional
+    features, which are all of them, and "one random action" of each. It does not say which actions
+    belong to a direction. Here an action belongs to the direction with which its line encloses the
+    smallest angle, and one action of each direction is drawn uniformly. A direction without actions
+    takes the closest action that is not the only one of its own direction or, if there is none, the
+    closest of all. Actions whose features are all 0 say nothing about the variances and belong to
+    no direction.
     """
     features = check_features(features)
     _, vectors = np.linalg.eigh(features.T @ features)
@@ -156,7 +156,7 @@ def _one_action_per_direction(
             owner[np.argmax(np.where(company, cosines[:, direction], -1.0))] = direction
     for direction in range(len(directions)):
         group = np.flatnonzero(owner == direction)
-        if group.size == 0:  # fewer actions, of which any can tell something, than directions
+        if group.size == 0:  # fewer informative actions than directions
             group = np.array([np.argmax(np.where(norms > 0, cosines[:, direction], -1.0))])
         chosen = group[rng.integers(group.size, size=size)]
         weights[np.arange(size), chosen] += 1.0 / len(directions)

@@ -36,11 +36,11 @@ class Factors:
     left : array, shape (R, k)
         A row for each row of the matrix; zero where nothing is known of it.
     right : array, shape (C, k)
-        A row for each column of the matrix, likewise. Factors are determined up to a rotation: here
-        the columns of `right` are orthogonal, the longest first, the largest entry of each
-        positive.
+        A row for each column of the matrix, with the same rule. Factors are determined up to a
+        rotation: here the columns of `right` are orthogonal, the longest first, the largest entry
+        of each positive.
     residuals : array, shape (N,)
-        Known entries less what the factors say.
+        Known entries minus the product of the factors.
     objective : float
         What was minimised: see `factorise`.
     iterations : int
@@ -73,7 +73,7 @@ def factorise(
     Parameters
     ----------
     rows, columns : array of int, shape (N,)
-        Where the known entries stand, counted from 0; no place twice.
+        Positions of the known entries, counted from 0; no position twice.
     values : array, shape (N,)
         The known entries.
     rank : int
@@ -94,17 +94,17 @@ def factorise(
     Raises
     ------
     ValueError
-        If the arrays differ in length or do not say where the entries stand, a place is named
-        twice, or the penalty is not positive.
+        If the arrays differ in length or do not name positions, a position is named twice, or the
+        penalty is not positive.
 
     Notes
     -----
-    Each half of a round solves R, or C, regressions with k unknowns: a round costs
-    :math:`O(Nk^2 + (R + C)k^3)`. The penalty of a row grows with its known entries, as Zhou,
-    Wilkinson, Schreiber and Pan (2008, AAIM, LNCS 5034) proposed for ratings of films. The problem
-    is not convex, and where the alternation ends may depend on where it begins. When the whole
-    matrix is known, the product of the best factors is its singular value decomposition, cut at
-    rank k, with singular values lowered by :math:`\lambda\sqrt{RC}`.
+    Each half of a round solves R, or C, regressions with k unknowns: a round costs :math:`O(Nk^2 +
+    (R + C)k^3)`. The penalty of a row grows with its known entries, as Zhou, Wilkinson, Schreiber
+    and Pan (2008, AAIM, LNCS 5034) proposed for ratings of movies. The problem is not convex, and
+    where the alternation ends may depend on where it begins. When the whole matrix is known, the
+    product of the best factors is its singular value decomposition, cut at rank k, with singular
+    values lowered by :math:`\lambda\sqrt{RC}`.
     """
     from scipy import sparse
 
@@ -116,7 +116,7 @@ def factorise(
     tolerance = check_number("tolerance", tolerance, least=0)
     known = sparse.csr_array((np.ones(values.size), (at_rows, at_columns)))
     if known.nnz < values.size:
-        raise ValueError("rows, columns: a place is named twice; each entry may be known once")
+        raise ValueError("rows, columns: must name each position at most once; got one twice")
     matrix = sparse.csr_array((values, (at_rows, at_columns)))
     right = check_rng(rng).standard_normal((known.shape[1], rank)) / np.sqrt(rank)
     known_across, matrix_across = known.T.tocsr(), matrix.T.tocsr()

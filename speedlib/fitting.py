@@ -131,9 +131,10 @@ def fit_model(
     X : array, shape (N, d)
     y : array, shape (N,)
     variance_floor : float
-        A multiple of the mean squared residual that the fitted variances are raised to, between 0
-        and 1. It is added as a multiple of the inverse second moment of the features, so that the
-        variances stay quadratic in the features: no row falls below about this share, on average.
+        Share of the mean squared residual, between 0 and 1, to which the fitted variances are
+        raised. It is added as a multiple of the inverse second moment of the features, so the
+        variances stay quadratic in the features. The added part is this share on average over the
+        rows.
     tolerance : float
         Relative change of theta at which the alternation ends.
     max_iterations : int
@@ -258,8 +259,8 @@ def calibration(variances: ArrayLike, squares: ArrayLike, groups: int = 10) -> C
     r"""Compare fitted variances with squared residuals, group by group.
 
     If the model is right, the mean of :math:`e_i^2` over rows of similar :math:`x_i^\top\Sigma x_i`
-    is the mean of the latter, up to its standard error. Where it is not, the variances are not
-    quadratic in the features, or the means not linear.
+    is the mean of these fitted variances, up to its standard error. Where it is not, the variances
+    are not quadratic in the features, or the means are not linear.
 
     Parameters
     ----------
@@ -277,14 +278,16 @@ def calibration(variances: ArrayLike, squares: ArrayLike, groups: int = 10) -> C
     Raises
     ------
     ValueError
-        If there are fewer than two rows to a group.
+        If there are fewer than two rows per group.
     """
     check_order(variances, {"squares": squares}, name="variances")
     variances = check_variances(variances, allow_zero=True)
     squares = _check_squares(squares, variances.size)
     groups = check_count("groups", groups, 1)
     if variances.size < 2 * groups:
-        raise ValueError(f"groups: each needs two of the {variances.size} rows; got {groups}")
+        raise ValueError(
+            f"groups: each group needs two of the {variances.size} rows; got {groups} groups"
+        )
     parts = np.array_split(np.argsort(variances, kind="stable"), groups)
     rows = np.array([part.size for part in parts])
     spread = np.array([squares[part].std(ddof=1) for part in parts])

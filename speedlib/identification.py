@@ -1,4 +1,4 @@
-"""What exploration can know: which variances the explored actions determine."""
+"""What exploration can find out: which variances the explored actions determine."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Identifiability:
 
 
 def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
-    r"""Tell which variances an exploration determines.
+    r"""Find which variances an exploration determines.
 
     The variances of the explored actions are determined by enough rewards of each. Since
     :math:`\sigma^2(a) = \varphi(a)^\top \operatorname{svec}\Sigma_*` is linear, so are those of
@@ -120,5 +120,5 @@ def _whitened(rows: Floats) -> Floats:
 
 
 def _counted(values: Floats) -> Flags:
-    """Tell which singular values do not count as zero."""
+    """Return which singular values do not count as zero."""
     return np.asarray(values > QUADRATIC_RANK_TOLERANCE * values.max(initial=0.0))

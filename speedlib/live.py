@@ -1,10 +1,10 @@
 """A live experiment from two tables: the actions with their target policy, and a log of rewards.
 
-The log grows while the experiment runs. Since a strategy asks for the same pulls whenever it is
-started with the same table, budget, choices and seed, nothing but the log has to be kept: `advance`
-tells a fresh trial all that was observed, phase by phase, and stops where rewards are still to
-come. Keep to one version of the packages and one kind of processor while an experiment runs: where
-two designs are equally good, as with parallel actions, the last bits of a float may choose.
+The log grows while the experiment runs. A strategy that is started with the same table, budget,
+choices and seed always requests the same pulls, so only the log has to be kept. `advance` passes
+the logged rewards to a new trial, phase by phase, and stops where rewards are missing. Use one
+version of the packages and one kind of processor throughout an experiment. Where two designs are
+equally good, as with parallel actions, the last bits of a float may decide between them.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _SAME = (
     "check that table, budget, choices and seed are those of the start, and that no reward of an "
     "earlier phase has changed"
 )
-#: Phases that a log may speak of, whatever its length. A longer log may speak of as many as it has
-#: rows, since a single trial makes at least one pull in each: only a slip of the pen goes beyond.
+#: Largest phase allowed in a log of any length. In a longer log it is the number of rows, since a
+#: trial makes at least one pull in each phase: a larger number is a typing error.
 PHASES = 1000
-#: What is said of numbers that cannot be read, in the two columns that have no unit.
+#: Cures for numbers that cannot be read, in the two columns without a unit.
 _POLICY = Cures(size=SHARES, shares=True)
 _PHASE = Cures(size="phases are 1, 2, 3, ...")
 
@@ -59,8 +59,7 @@ class Actions:
     columns : tuple of str
         Names of the d features.
     lines : tuple of int
-        The line of the file in which each action stands; the first line is 1. Empty for actions
-        that come from no file.
+        Line number of each action in the file, from 1. Empty for actions that come from no file.
     """
 
     names: tuple[str, ...]
@@ -79,7 +78,7 @@ def read_actions(path: AnyPath, *, separator: str = "auto", decimal: str = "auto
         A CSV file with a column ``action`` of names, a column ``probability`` with the target
         policy, and a column of numbers for each feature.
     separator, decimal
-        What stands between the entries and before the decimals, as `read_measurements` takes them.
+        Separator of the entries and decimal mark: see `read_measurements`.
 
     Returns
     -------
@@ -88,16 +87,16 @@ def read_actions(path: AnyPath, *, separator: str = "auto", decimal: str = "auto
     Raises
     ------
     ValueError
-        If the file is missing, a column is, has no name or looks like a second ``action`` or
-        ``probability``, names repeat, an entry is no number, or the probabilities do not sum to
-        one; the text names the file, the line and the column.
+        If the file or a column is missing; a column has no name, or looks like a second ``action``
+        or ``probability``; names repeat; an entry is not a number; or the probabilities do not sum
+        to one. The message names the file, the line and the column.
     """
     check_choice("decimal", decimal, ("auto", *DECIMALS))
     try:
         sheet = read_sheet(path, separator)
     except FileNotFoundError:
         raise no_such_file(path) from None
-    said = "columns are called action and probability, or features"
+    said = "a table of actions has the columns action, probability and its features"
     sheet.require((ACTION, PROBABILITY), said, fixed=True)
     sheet.refuse_strays((ACTION, PROBABILITY), any_case=True)
     names = tuple(sheet.column(ACTION))
@@ -126,12 +125,12 @@ def read_log(
     ----------
     path : path
         A CSV file with the columns ``phase`` (1, 2, ...), ``action`` (a name) and ``reward``, one
-        row a round in any order. Other columns with names of their own are notes and do not matter.
-        A file that does not exist is an empty log.
+        row per round in any order. Other named columns are ignored. A file that does not exist
+        counts as an empty log.
     actions : Actions
         The actions of the experiment.
     separator, decimal
-        What stands between the entries and before the decimals, as `read_measurements` takes them.
+        Separator of the entries and decimal mark: see `read_measurements`.
 
     Returns
     -------
@@ -141,9 +140,9 @@ def read_log(
     Raises
     ------
     ValueError
-        If a column is missing, has no name or looks like a second one of the three, an action is
-        unknown, a phase is no positive whole number, or a reward no number; the text names the
-        file, the line and the column.
+        If a column is missing, has no name or looks like a second one of the three; an action is
+        unknown; a phase is not a positive whole number; or a reward is not a number. The message
+        names the file, the line and the column.
     """
     if not isinstance(actions, Actions):
         raise TypeError(f"actions: must be what read_actions returns; got {shown(actions)}")
@@ -179,16 +178,16 @@ def read_log(
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """How far an experiment is.
+    """How far an experiment has come.
 
     Attributes
     ----------
     phase : int
-        The phase whose pulls were asked for last, 1 or more.
+        The phase whose pulls were requested last, from 1.
     asked, seen : ndarray of int, shape (A,)
-        Pulls of this phase asked for, and in the log.
+        Pulls of this phase that the strategy requested, and those in the log.
     estimate : ValueEstimate or None
-        The value, once all pulls are in the log.
+        The estimated value, once all pulls are in the log.
     """
 
     phase: int
@@ -198,44 +197,46 @@ class Progress:
 
 
 def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progress:
-    """Tell a fresh trial what the log holds, phase by phase, as far as it goes.
+    """Pass the logged rewards to a new trial, phase by phase, until one is missing.
 
     Parameters
     ----------
     trial : Trial
-        A single one, fresh from `speedlib.Strategy.begin`: it is told the whole log. To look again,
-        begin another one with the same seed.
+        A single trial, new from `speedlib.Strategy.begin`; it receives the whole log. To read a
+        longer log, begin another trial with the same seed.
     log : sequence of Rewards
         The rewards of each phase, as `read_log` returns them.
     names : iterable of str
-        Names of the A actions in their order, all different: a list, an array, an index.
+        Names of the A actions in their order, all different: a list, an array or an index.
 
     Returns
     -------
     Progress
-        Where the experiment stands.
+        How far the experiment has come.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument breaks its rule, or the log holds pulls that were not asked for.
+        If an argument breaks its rule, or the log holds pulls that the strategy did not request.
     """
     if not isinstance(trial, Trial):
         raise TypeError(f"trial: pass what strategy.begin(...) returns; got {shown(trial)}")
     n_actions = len(trial.setting.features)
     if trial.setting.replications is not None:
         raise ValueError(
-            f"trial: must be a single one; got {trial.setting.replications} replications"
+            f"trial: must be a single trial; got {trial.setting.replications} replications"
         )
     if isinstance(log, Rewards) or not isinstance(log, Sequence):
         raise TypeError(f"log: must be a list of Rewards, one for each phase; got {shown(log)}")
     for rewards in log:
         if check_rewards(rewards, n_actions, "log").counts.ndim != 1:
-            raise ValueError("log: holds rewards of several replications; a log is of one trial")
+            raise ValueError(
+                "log: must hold the rewards of one trial; got those of several replications"
+            )
     given = check_names("names", names, ordered=True)
     if len(given) != n_actions:
         raise ValueError(
-            f"names: must be a list of {n_actions}, one per action; got {len(given)}: "
+            f"names: must be a list of {n_actions} names, one per action; got {len(given)}: "
             f"{shown(given)}"
         )
     asked, phase = trial.first_counts(), 1
@@ -244,20 +245,20 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progr
         if np.any(seen.counts > asked):
             action = int(np.argmax(seen.counts - asked))
             raise ValueError(
-                f"log: phase {phase} asks for {asked[action]} rounds of {given[action]!r} and the "
-                f"log holds {seen.counts[action]}; {_SAME}, or give surplus rows their phase"
+                f"log: phase {phase} requires {asked[action]} rounds of {given[action]!r}, and the "
+                f"log holds {seen.counts[action]}; {_SAME}, or correct the phase of surplus rows"
             )
         if np.any(seen.counts < asked):
             if len(log) > phase:
                 raise ValueError(
-                    f"log: holds rewards of phase {phase + 1} before phase {phase} is complete, of "
-                    f"which {int((asked - seen.counts).sum())} are missing; {_SAME}, or add them"
+                    f"log: holds rewards of phase {phase + 1} before phase {phase} is complete: "
+                    f"{int((asked - seen.counts).sum())} are missing; add them, or {_SAME}"
                 )
             return Progress(phase, asked, seen.counts, None)
         if trial.committed:
             if len(log) > phase:
                 raise ValueError(
-                    f"log: the experiment ends with phase {phase}; got more phases; {_SAME}"
+                    f"log: the experiment ends with phase {phase}; got a later phase; {_SAME}"
                 )
             return Progress(phase, asked, seen.counts, trial.estimate(seen))
         asked, phase = trial.next_counts(seen), phase + 1
@@ -287,8 +288,8 @@ def _check_names(sheet: Sheet, names: Sequence[str]) -> None:
             )
         if name in first:
             raise ValueError(
-                f"{sheet.path}, line {line}: each action needs a name of its own; twice: "
-                f"{cut(name)}, which line {first[name]} has in column {ACTION}, too; rename one"
+                f"{sheet.path}, line {line}: each action needs its own name; got {cut(name)} here "
+                f"and in line {first[name]}, column {ACTION}; rename one"
             )
         first[name] = line
 

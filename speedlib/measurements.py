@@ -1,4 +1,4 @@
-"""A user's own table of measurements, read with care: whatever is doubtful is said, not guessed."""
+"""A user's own table of measurements: a doubtful entry is reported, never guessed."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["Measurements", "read_measurements"]
 
 #: What to do with a row in which something is missing.
 MISSING = ("refuse", "drop")
-#: Entries that stand for nothing, in small letters.
+#: Entries that mean a missing value, in lower case.
 NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
-#: What to do about an entry that is no number, by what its column means: no cure may be one that is
-#: refused afterwards, as leaving out the target is.
+#: Cures for an entry that is not a number, by the meaning of its column. A cure must not lead to
+#: the next error, as leaving out the target would.
 _GAP = "; if it stands for a missing value, name it in missing_values"
 _FEATURE = Cures(f"; if it is a column of text, name it in leave_out{_GAP}")
 _TARGET = Cures(f"; if it is a column of text, name another target{_GAP}")
 _POLICY = Cures(f"; if it holds no probabilities, policy must name another{_GAP}", SHARES, True)
-#: What to do about numbers that are no policy.
-_SHARES = "; it is the target policy: write how often that takes each row"
+#: Cure for numbers that are not a policy.
+_SHARES = "; the column is the target policy: write how often the policy takes each row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +47,9 @@ class Measurements:
     values : ndarray, shape (N,)
         The target.
     lines : tuple of int
-        The line of the file that each sample stands in; the first line is 1.
+        Line number of each sample in the file, from 1.
     notes : tuple of str
-        What was assumed and left out, in sentences.
+        Sentences that say what was assumed and what was left out.
     policy : ndarray, shape (N,), or None
         The target policy: how often it takes each sample. None where no column holds it.
     """
@@ -82,26 +82,28 @@ def read_measurements(
     path : path
         A CSV file whose first line names the columns, in UTF-8 or in UTF-16 with a byte-order mark.
     target : str
-        Name of the column that is to be predicted.
+        Name of the column to be predicted.
     leave_out : sequence of str
-        Columns that are no features.
+        Columns that are not features.
     separator : {"auto", "comma", "semicolon", "tab"}
-        What stands between the entries. ``"auto"`` takes what a first line ``sep=;`` names, else
-        looks at the names of the columns for semicolons, then tabs, then commas.
+        What separates the entries. ``"auto"`` uses the mark that a first line ``sep=;`` names;
+        without such a line it looks among the names of the columns for semicolons, then tabs, then
+        commas.
     decimal : {"auto", "point", "comma"}
-        What stands before the decimals. ``"auto"`` looks at the entries of all features and the
-        target: one that can be nothing else, as 1.5, decides for the whole table. It refuses a
-        table that has both marks, and one in which all that have a mark may be thousands, as 1.250
-        or 12,000.
+        The decimal mark. ``"auto"`` looks at the entries of all features and the target: one that
+        can be read in only one way, such as 1.5, decides for the whole table. A table with both
+        marks is refused, and so is one in which every mark may separate thousands, as in 1.250 or
+        12,000.
     missing : {"refuse", "drop"}
         Whether a missing entry is an error, or its row is left out and counted in the notes.
     missing_values : sequence of str
-        Entries that stand for a missing one besides blanks, ``NA`` and the like; for instance -200,
-        which -200.0 then does, too.
+        Entries that mean a missing value, besides blanks, ``NA`` and similar ones. If -200 is such
+        an entry, so is -200.0.
     intercept : bool
-        Whether the model will have an intercept: one feature more for which rows must suffice.
+        Whether the model will have an intercept. It counts as one more feature when the number of
+        rows is checked.
     policy : str
-        Name of the column with the probabilities of a target policy, which is then no feature;
+        Name of the column with the probabilities of a target policy, which is then not a feature;
         empty if there is none.
 
     Returns
@@ -111,12 +113,12 @@ def read_measurements(
     Raises
     ------
     ValueError
-        If the file cannot be read, a column is unknown, has no name (as the index that pandas
-        saves) or looks like a second target, an entry is no number or too large or small for
-        squares, a column is constant, the target has no noise, the probabilities of the rows that
-        are kept do not sum to one or one is negative, or too few rows remain. The text names the
-        file, what to do, and about ten columns at fault with the line of the first fault of each,
-        in the order of these lines; of the others it gives the number.
+        If the file cannot be read; a column is unknown, has no name (such as the index that pandas
+        saves), looks like a second target, or is constant; an entry is not a number, or is too
+        large or small for squares; the target has no noise; a probability is negative, or those of
+        the kept rows do not sum to one; or too few rows remain. The message names the file, the
+        cure, and about ten faulty columns in the order of their lines, each with the line of its
+        first fault. It gives the number of the others.
     """
     check_choice("decimal", decimal, ("auto", *DECIMALS))
     check_choice("missing", missing, MISSING)
@@ -144,14 +146,14 @@ def read_measurements(
     if not sheet.rows:
         raise ValueError(f"{path}: has no rows below the header; write one for each sample")
     sheet.require((target,), "target names the column that was measured")
-    sheet.require(leave_out, "it is named by leave_out; [] leaves nothing out")
+    sheet.require(leave_out, "leave_out names it; pass [] to leave nothing out")
     meant = (target, policy) if policy else (target,)
-    sheet.require(meant[1:], "it is to hold the probabilities of the target policy")
+    sheet.require(meant[1:], "policy names the column with the probabilities of the target policy")
     sheet.refuse_strays(meant, leave_out, ", or name it in leave_out", any_case=False)
     features = [name for name in sheet.header if name not in {*meant, *leave_out}]
     if not features:
         raise ValueError(
-            f"{path}: no column is left as a feature beside {' and '.join(map(cut, meant))}; "
+            f"{path}: no column is left as a feature besides {' and '.join(map(cut, meant))}; "
             "add one, or name fewer in leave_out"
         )
     used = (*features, *meant)
@@ -206,7 +208,7 @@ def _find_no_policy(
             f"column {cut(name)}: entries must sum to 1; those of the {len(chances)} complete rows "
             f"sum to {chances.sum():g}, and {counted(gaps, 'row')} {was(gaps)} dropped for gaps, "
             f"the first in line {line}",
-            "; fill their gaps, or write how often the policy takes each row that is left",
+            "; fill their gaps, or write how often the policy takes each remaining row",
         )
 
 
@@ -258,8 +260,8 @@ def _check_target(path: Path, name: str, X: Floats, y: Floats) -> None:
     if np.std(rest) <= NOISELESS_TOLERANCE * np.std(y):
         raise ValueError(
             f"{path}: column {cut(name)}, the target, is a constant plus multiples of the "
-            "features, up to rounding: it has no noise, and no design is better than another; name "
-            "a feature that is a copy of the target in leave_out"
+            "features, up to rounding: it has no noise, so no design is better than another; if a "
+            "feature is a copy of the target, name it in leave_out"
         )
 
 
@@ -278,8 +280,8 @@ def _check_features(
     scaled = X / np.sqrt(np.mean(X**2, axis=0))
     if (rank := int(np.linalg.matrix_rank(scaled))) < X.shape[1]:
         notes.append(
-            f"The {X.shape[1]} features span {counted(rank, 'dimension')} only: some are sums of "
-            "others, and leaving these out changes nothing but the time it takes."
+            f"The {X.shape[1]} features span only {counted(rank, 'dimension')}: some are sums of "
+            "others, and leaving these out changes only the computing time."
         )
     if len(X) < 5 * d * (d + 1) // 2:
         notes.append(
@@ -294,11 +296,11 @@ def _find_constants(names: Sequence[str], columns: Floats, faults: Faults) -> No
         if name in faults.columns:
             continue
         known = column[~np.isnan(column)]
-        # One number beside gaps may be constant or not.
+        # A single number among gaps may be constant or not.
         if len(known) > 1 and np.ptp(known) <= CONSTANT_TOLERANCE * np.abs(known).max():
             faults.add(
                 name,
-                f"column {cut(name)} is constant ({known[0]:g}) and tells nothing",
-                "; name it in leave_out, and where the model needs a constant, choose intercept = "
-                "true",
+                f"column {cut(name)} is constant ({known[0]:g})",
+                "; a constant feature carries no information: name it in leave_out, and if the "
+                "model needs a constant, choose intercept = true",
             )

@@ -18,7 +18,7 @@ from speedlib.quadratic import matrix_of, quadratic_rows, svec_of
 
 __all__ = ["fit_psd"]
 
-#: Weight of all actions beside the explored ones in the coordinates of the first stage.
+#: Weight of all actions, next to the explored ones, in the coordinates of the first stage.
 SHARE_OF_ALL = 1e-5
 
 #: Steps of the first stage, a multiple of 10.
@@ -68,11 +68,11 @@ def fit_psd(
     -----
     Coordinates are whitened so that the weighted second moment of the points is the identity; the
     cone is invariant under that congruence and the problem becomes well conditioned. Where a few
-    points are nearly dependent and leave the minimiser open, one that is moderate there may be
-    beyond all measure in the given coordinates. So the first steps are taken where all actions
-    count a little, too; what has not converged by then, since that makes the problem less well
-    conditioned, goes on without them. Each step costs O(d^4) per replication; replications leave
-    the iteration as they converge.
+    points are nearly dependent and do not determine the minimiser, one that is moderate in these
+    coordinates may be huge in the given ones. So in the first steps all actions count a little,
+    too. This makes the problem less well conditioned, so replications that have not converged by
+    then continue without them. Each step costs O(d^4) per replication; replications leave the
+    iteration as they converge.
     """
     x = check_features(features)
     rows, d = check_finite("points", points), x.shape[1]

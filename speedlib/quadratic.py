@@ -77,7 +77,7 @@ class _Layout(NamedTuple):
 
 @cache
 def _layout(d: int) -> _Layout:
-    """Lay out the vectors; remembered, as a fit of small matrices asks for it in every step."""
+    """Lay out the vectors; cached, since a fit of small matrices needs it in every step."""
     rows, columns = np.triu_indices(d)
     diagonal = rows == columns
     place = np.zeros((d, d), dtype=np.intp)

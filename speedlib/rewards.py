@@ -34,9 +34,9 @@ class Rewards:
     .. math:: T(a), \qquad \bar r(a) = \frac1{T(a)} \sum_i R_i(a), \qquad
               S(a) = \sum_i \bigl(R_i(a) - \bar r(a)\bigr)^2,
 
-    which is all that least squares for :math:`\theta_*` and for :math:`\Sigma_*` ever looks at.
-    Leading axes hold independent replications, so that one object describes a live experiment
-    (shape ``(A,)``) or ten thousand simulated ones (shape ``(10000, A)``).
+    which is all that least squares for :math:`\theta_*` and for :math:`\Sigma_*` uses. Leading axes
+    hold independent replications, so one object describes a live experiment (shape ``(A,)``) or ten
+    thousand simulated ones (shape ``(10000, A)``).
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class Rewards:
 
 
 def check_rewards(rewards: object, n_actions: int, name: str = "rewards") -> Rewards:
-    """Return rewards of so many actions, or say what they are instead."""
+    """Return rewards of this number of actions, or say what they are instead."""
     if not isinstance(rewards, Rewards):
         raise TypeError(
             f"{name}: expected Rewards, from LinearBandit.pull or Rewards.from_log; "

@@ -23,7 +23,7 @@ __all__ = ["ROUNDINGS", "ceil_counts", "efficient_counts", "floor_counts", "roun
 def floor_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     r"""Round down: :math:`T(a) = \lfloor n\, b(a) + 10^{-9} \rfloor`.
 
-    At most `rounds` pulls, and fewer than one pull a support point is lost. An action with
+    The total is at most `rounds`; less than one pull per support point is lost. An action with
     :math:`n\, b(a) < 1` is never pulled, so a small support point can vanish.
 
     Parameters
@@ -58,8 +58,8 @@ def floor_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
 def ceil_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     r"""Round up: :math:`T(a) = \lceil n\, b(a) - 10^{-9} \rceil`.
 
-    At least `rounds` pulls in all, overshooting by at most the number of support points minus
-    one. A weight below :math:`10^{-9}/n` counts as zero.
+    The total is at least `rounds` and exceeds it by at most the number of support points minus one.
+    A weight below :math:`10^{-9}/n` counts as zero.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
 
     Notes
     -----
-    At most s steps a design, each of cost A, done for all designs at once. Where several support
-    points are equally well or badly served, up to rounding, the first one gives or takes the pull.
+    At most s steps per design, each of cost A, for all designs together. Where several support
+    points tie, up to rounding, the first one takes or loses the pull.
 
     References
     ----------

@@ -2,12 +2,12 @@ r"""What an experiment saves: how many rounds of the target policy are as precis
 
 Let an experiment have pulled action a T(a) times and combine mean rewards with coefficients
 :math:`\ell`. Given these its mean squared error is :math:`e = \sum_a \ell_a^2\sigma^2(a)/T(a)`.
-Whoever runs the target policy itself for m rounds and averages the rewards has the mean squared
-error :math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; by weighted least squares,
-with the true variances and in the limit of many rounds, :math:`c^\top A(\pi)^- c / m`. The
-experiment is worth the m for which the one equals the other, as a real number. The true m takes
-the true means and variances, and the pulls and coefficients of this experiment; it is estimated
-from the experiment's own rewards.
+Running the target policy itself for m rounds and averaging the rewards has the mean squared error
+:math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; with weighted least squares, the
+true variances and in the limit of many rounds, it is :math:`c^\top A(\pi)^- c / m`. The experiment
+is worth the m, a real number, for which this error equals e. The true m depends on the true means
+and variances, and on the pulls and coefficients of this experiment. It is estimated from the
+experiment's own rewards.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from speedlib.trials import Setting, commit
 
 __all__ = ["ON_POLICY", "Saving", "estimate_saving"]
 
-#: What running the target policy is compared by, in the order of the fields of `Saving`.
+#: How the rewards of the target policy would be used, in the order of the fields of `Saving`.
 ON_POLICY = ("plain average", "weighted least squares")
 
 
 @dataclass(frozen=True, eq=False)
 class Saving:
-    """What the target policy would have needed, by each way of `ON_POLICY`.
+    """Rounds that the target policy would have needed, for each estimator in `ON_POLICY`.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Saving:
         means and variances fitted to all rewards.
     rounds : ndarray, shape (2,)
         Estimated number of rounds after which it is as precise as the experiment, corrected for
-        its bias: finite, and from `low` to `high`.
+        bias: finite, and between `low` and `high`.
     low, high : ndarray, shape (2,)
         Ends of bootstrap intervals for the true number; 0 and infinite where too many of the
         repeated experiments do not determine the value.
@@ -103,10 +103,10 @@ def estimate_saving(
     Raises
     ------
     RuntimeError
-        If exploration is still to be told.
+        If exploration is not finished.
     TypeError
-        If the trial is of another strategy: only plug-in strategies rest on the model from which
-        the experiment is simulated again.
+        If the trial is of another strategy: only plug-in strategies use the model from which the
+        experiment is simulated again.
     ValueError
         If an argument breaks its rule, the trial is a batch, the rewards are not those of its last
         pulls or show no noise, or its pulls do not determine the value.
@@ -114,36 +114,36 @@ def estimate_saving(
     Notes
     -----
     Means and variances are fitted to all rewards, those of the commitment included: the variances
-    by `estimate_covariance` over the positive semidefinite matrices, reweighted. Those of
-    exploration alone chose the pulls, and make what they chose look quiet: a ratio that rests on
-    them flatters.
+    by `estimate_covariance` over the positive semidefinite matrices, reweighted. The variances from
+    exploration alone chose the pulls, and make the chosen actions look too quiet: a saving computed
+    from them is too large.
 
-    Let :math:`\hat m` be the ratio of errors for them. The whole experiment, exploration included,
-    is simulated again R times in the bandit that was fitted, with Gaussian noise (a parametric
-    bootstrap). There the true number :math:`m_r` of each repetition is known, and with the error
-    :math:`\epsilon_r = \log(\hat m_r / m_r)` of what its rewards say,
+    Let :math:`\hat m` be the ratio of errors for the fitted means and variances. The whole
+    experiment, exploration included, is simulated again R times in the bandit that was fitted, with
+    Gaussian noise (a parametric bootstrap). There the true number :math:`m_r` of each repetition is
+    known, and with the error :math:`\epsilon_r = \log(\hat m_r / m_r)` of what its rewards say,
 
     .. math:: m \approx \hat m\, e^{-\operatorname{median}\epsilon}, \qquad
               \bigl[\hat m\, e^{-q_{1-\alpha/2}},\; \hat m\, e^{-q_{\alpha/2}}\bigr],
 
-    with the quantiles q of :math:`\epsilon`. It supposes that errors in the fitted bandit are
+    with the quantiles q of :math:`\epsilon`. This assumes that errors in the fitted bandit are
     distributed as in the true one. In 200 experiments with random bandits of 12 actions in 4 or 6
     dimensions, 1,000 to 10,000 rounds, `SPEED.practical` and 200 repetitions, the median of
     estimate over truth was 1.01 for the plain average and 1.00 for weighted least squares, and
-    intervals of 95 % held the truth in 92 and 91 % of the experiments. Most misses are near; where
-    the budget is small and variances are known roughly, intervals are somewhat too short. Where the
-    pulls leave variances of actions open that the target policy takes, no estimate of the saving is
-    sound.
+    intervals of 95 % held the truth in 92 and 91 % of the experiments. Most misses are narrow;
+    where the budget is small and variances are known roughly, intervals are somewhat too short. If
+    the pulls do not determine the variances of all actions that the target policy takes, no
+    estimate of the saving is reliable.
 
     The cost is R simulated experiments, each with two regressions over the positive semidefinite
     matrices more than the strategy itself has: for 1,000 of 12 actions, 1 to 9 seconds.
 
     With ``keep_exploration=True`` the error is that of all rewards that enter the estimate, as in
-    its standard error: given the pulls, and without the small bias that kept rewards bring along.
+    its standard error: given the pulls, and without the small bias that kept rewards cause.
 
     A repetition whose pulls do not determine the value has no ratio of errors, and nothing says how
-    far it is off. It counts as infinitely far in both directions: where more of them than a tail of
-    the interval holds are such, `low` is 0 and `high` is infinite. `rounds` is corrected by the
+    far it is off. It counts as infinitely far in both directions: if such repetitions are more than
+    a tail of the interval holds, `low` is 0 and `high` is infinite. `rounds` is corrected by the
     median of those that are known.
 
     Examples
@@ -160,17 +160,17 @@ def estimate_saving(
     """
     if not isinstance(trial, ExploreThenCommitTrial) or not isinstance(trial.strategy, PlugIn):
         name = getattr(trial, "name", type(trial).__name__)
-        raise TypeError(f"trial: must be one of a plug-in strategy, such as SPEED; got {name}")
+        raise TypeError(f"trial: must be a trial of a plug-in strategy, such as SPEED; got {name}")
     check_count("repetitions", repetitions, 2)
     tail = (1 - check_share("level", level)) / 2
     setting = trial.setting
     if setting.replications is not None:
-        raise ValueError(f"trial: must be a single one; got {setting.replications} replications")
+        raise ValueError(f"trial: must be a single trial; got {setting.replications} replications")
     # Refuses what is too early, and rewards of other pulls.
     estimable = trial.estimate(rewards).estimable
     if not estimable:
         raise ValueError(
-            f"trial: the pulls of {trial.name} do not determine the value, so that the experiment "
+            f"trial: the pulls of {trial.name} do not determine the value, so the experiment "
             "is worth no number of rounds; repeat it with more rounds, or with "
             'rounding="efficient", which drops no action of the design'
         )
@@ -178,8 +178,8 @@ def estimate_saving(
     size = np.abs(theta @ setting.features.T).max()
     if np.sqrt(variances.max()) <= max(np.sqrt(VANISHING_VARIANCE), NO_DEVIATION * size):
         raise ValueError(
-            "rewards: they show no noise, so that neither way has an error and no number of rounds "
-            "can be compared"
+            "rewards: they show no noise, so there are no errors to compare; check that they are "
+            "rewards of a noisy experiment"
         )
     if not trial.error_given_pulls(variances) > 0:
         raise ValueError(
@@ -227,8 +227,8 @@ def _ends(errors: Floats, known: Flags, tail: float) -> tuple[Floats, Floats]:
 def _refitted(trial: ExploreThenCommitTrial, rewards: Rewards) -> tuple[Floats, Floats]:
     """Return the parameter, shape (..., d), and the variances, (..., A), fitted to all rewards.
 
-    The variances with which a trial commits make what it commits to look quiet. Fitted to the
-    rewards of the commitment, too, they hardly do.
+    The variances with which a trial commits make the chosen actions look too quiet. Variances that
+    are also fitted to the rewards of the commitment hardly do.
     """
     pooled, features = trial.explored + rewards, trial.setting.features
     estimate = covariance_estimate(

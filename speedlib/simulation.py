@@ -81,20 +81,20 @@ def mse_curve(
 
         where :math:`\ell` are the coefficients of the last pulls' mean rewards and the offset is
         what earlier rewards contribute: the same mean, far less noise. A strategy whose
-        coefficients depend on the rewards that they combine has no such form and is drawn;
-        the result says so in `methods`. For one that decides by scatters alone
-        (`speedlib.trials.Strategy.by_scatters_alone`), and Gaussian noise, it is the expectation
-        given all scatters, :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all pulls and the square of
-        what :math:`\sum_a k_a x(a)` misses :math:`c` by, times :math:`\theta_*`; under other noise
-        such a strategy is drawn.
+        coefficients depend on the rewards that they combine has no such form and is drawn; the
+        result says so in `methods`. For a strategy that decides by scatters alone
+        (`speedlib.trials.Strategy.by_scatters_alone`) and Gaussian noise, it is the expectation
+        given all scatters: :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all pulls plus the squared
+        bias, :math:`\bigl((\sum_a k_a x(a) - c)^\top\theta_*\bigr)^2`. Under other noise such a
+        strategy is drawn.
     n_jobs : int or None
         Worker processes. None leaves it to joblib's current backend, for instance a Dask cluster:
         ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``. With a backend
         that gives all results at once, such as ``"multiprocessing"``, progress shows at the end.
     progress : bool or callable
-        True shows a bar if the error stream is a terminal. A callable is told the
-        numbers of finished and of all blocks. Without one, they are written to the file that the
-        environment variable ``SPEEDLIB_PROGRESS_FILE`` names, if there is one, instead of a bar:
+        True shows a bar if the error stream is a terminal. A callable receives the numbers of
+        finished and of all blocks. Without a callable, and if the environment variable
+        ``SPEEDLIB_PROGRESS_FILE`` names a file, these numbers are written there instead of a bar,
         for a program that waits.
 
     Returns
@@ -110,16 +110,16 @@ def mse_curve(
     ValueError
         If an argument breaks its rule, or names repeat.
     ImportError
-        If several processes or a bar are asked for without the packages of the extra
+        If several processes or a bar are requested without the packages of the extra
         ``simulation``.
 
     Notes
     -----
-    Replications run in blocks whose size depends on the bandit alone, each with its own stream
-    spawned from the seed, one thread for linear algebra (if threadpoolctl is there to see to it),
-    and results that are summed in order: memory does not grow with the number of replications, and
-    workers cannot change a bit of a result on one type of machine. An interrupt ends the workers
-    and goes on to the caller.
+    Replications run in blocks whose size depends on the bandit alone. Each block has its own
+    stream, spawned from the seed, and one thread for linear algebra (if threadpoolctl is
+    installed). Results are summed in order. So memory does not grow with the number of
+    replications, and on one type of machine the number of workers does not change a bit of the
+    result. An interrupt ends the workers and is passed on to the caller.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def mse_curve(
     check_choice("method", method, METHODS)
     if isinstance(n_jobs, int) and n_jobs < 0:
         raise ValueError(
-            f"n_jobs: must be at least 1, or None for what joblib is set to; got {n_jobs}; for a "
+            f"n_jobs: must be at least 1, or None for joblib's own setting; got {n_jobs}; for a "
             "worker on every core pass os.cpu_count()"
         )
     n_jobs = None if n_jobs is None else check_count("n_jobs", n_jobs, 1)
@@ -217,7 +217,7 @@ def _given_scatters(trial: Trial, bandit: LinearBandit, policy: Floats) -> Float
 
 
 def _method(strategy: Strategy, bandit: LinearBandit, method: str) -> str:
-    """Return how the errors of a strategy are measured, where one method is asked for."""
+    """Return how the errors of a strategy are measured, given the requested method."""
     given_scatters = strategy.by_scatters_alone and bandit.noise != "gaussian"
     return "draws" if given_scatters or not strategy.conditional else method
 
@@ -254,7 +254,7 @@ def conditional_moments(commitment: Commitment, bandit: LinearBandit, policy: Ar
         raise TypeError(f"commitment: expected a Commitment; got {shown(commitment)}")
     if commitment.coefficients is None:
         raise ValueError(
-            "commitment: its coefficients depend on the last rewards, so that the error has no "
+            "commitment: its coefficients depend on the last rewards, so the error has no "
             "closed form; draw these rewards instead"
         )
     # One allocation that all replications share has one variance.
@@ -321,7 +321,7 @@ class _Job(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """What a block of replications comes to."""
+    """The results of a block of replications."""
 
     mean: float
     square: float
@@ -399,7 +399,7 @@ def _gather(plan: _Plan, n_jobs: int | None, progress: Progress | bool) -> _Sums
 
 
 def _results(plan: _Plan, n_jobs: int | None) -> Generator[_Block]:
-    """Yield the blocks in order, whoever computes them."""
+    """Yield the blocks in order, whichever process computes them."""
     if n_jobs == 1:
         for job in plan.jobs():
             yield _run_block(job)

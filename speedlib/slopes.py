@@ -1,10 +1,10 @@
 r"""Rates: the slope of one logarithm over another, with its standard error.
 
 An error of order :math:`n^{-p}` is a line of slope :math:`-p` in :math:`\log n`. The least-squares
-slope through points :math:`(x_i, y_i)` is the sum of :math:`w_i y_i` with
-:math:`w_i = (x_i - \bar x) / \sum_j (x_j - \bar x)^2`, so that independent errors of the points
-carry over: its variance is the sum of :math:`w_i^2 \operatorname{Var} y_i`. The points may come
-from simulations with unlike numbers of replications.
+slope through points :math:`(x_i, y_i)` is the sum of :math:`w_i y_i` with :math:`w_i = (x_i - \bar
+x) / \sum_j (x_j - \bar x)^2`, so independent errors of the points carry over: its variance is the
+sum of :math:`w_i^2 \operatorname{Var} y_i`. The points may come from simulations with different
+numbers of replications.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def slope_weights(x: ArrayLike) -> Floats:
 
 
 def fitted_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> FittedSlope:
-    r"""Fit a line by least squares; return its slope and the standard error of that.
+    r"""Fit a line by least squares; return its slope and the standard error of the slope.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def fitted_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) ->
     y : array-like, shape (..., k)
         The points of one line, or of several.
     standard_error : array-like, shape (..., k), optional
-        Of the points, independent; 0 for exact ones.
+        Standard errors of the points, which are independent; 0 for exact points.
 
     Returns
     -------
@@ -137,11 +137,12 @@ def log_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> Fi
     Parameters
     ----------
     x : array-like, shape (k,)
-        Positive, at least two of them different: budgets, say.
+        Positive, at least two of them different, such as budgets.
     y : array-like, shape (..., k)
-        Positive: regrets at these budgets, say.
+        Positive, such as the regrets at these budgets.
     standard_error : array-like, shape (..., k), optional
-        Of y, independent. To first order that of :math:`\log y` is this over y.
+        Standard errors of y, independent. To first order the error of :math:`\log y` is this over
+        y.
 
     Returns
     -------
@@ -179,9 +180,9 @@ def quantile_slope(
     Parameters
     ----------
     x : array-like, shape (k,)
-        Positive, at least two of them different: lengths of exploration, say.
+        Positive, at least two of them different, such as lengths of exploration.
     samples : sequence of k array-likes, shape (m,) each
-        Positive: errors in independent explorations of each length, say.
+        Positive, such as errors in independent explorations of each length.
     share : float
         Which quantile, strictly between 0 and 1.
     rng : numpy.random.Generator or int
@@ -201,7 +202,7 @@ def quantile_slope(
 
     Notes
     -----
-    No resample is drawn out: its quantile is an order statistic of the sample, whose rank is
+    No resample is drawn in full: its quantile is an order statistic of the sample, whose rank is
     binomial. The cost is that of sorting the samples.
 
     Examples

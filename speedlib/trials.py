@@ -1,14 +1,14 @@
-"""The ask-and-tell protocol that every strategy follows, live or simulated.
+"""The protocol of every strategy, live or simulated: it requests pulls and takes their rewards.
 
-A strategy is a set of named choices. `Strategy.begin` starts a trial of it, and a trial is asked
-for numbers of pulls and told the rewards, whether these come from a simulation of ten thousand
-replications or, one at a time, from a live experiment::
+A strategy is a set of named choices, and `Strategy.begin` starts a trial of it. The trial returns
+numbers of pulls and takes their rewards, whether these come from a simulation of ten thousand
+replications or from a live experiment::
 
     trial = SPEED().begin(features, policy, rounds=1000, rng=rng)
     estimate = play(trial, pull)               # pull(counts) returns the Rewards of these pulls
     estimate.value, estimate.standard_error
 
-`play` does no more than this, which an experiment that takes days does step by step::
+An experiment that takes days does step by step what `play` does::
 
     rewards = Rewards.from_log(...)            # after pulling trial.first_counts()
     while not trial.committed:
@@ -16,7 +16,7 @@ replications or, one at a time, from a live experiment::
         rewards = Rewards.from_log(...)        # after pulling counts
     trial.estimate(rewards)                    # value, standard error, interval
 
-The interval is for this end, which the budget fixes: not for daily peeking.
+The interval holds at this end, which the budget fixes, and not for daily looks.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from speedlib.rewards import Rewards
 
 __all__ = ["Commitment", "Pull", "Setting", "Strategy", "Trial", "commit", "play"]
 
-#: Pulls actions as often as it is told and returns the rewards.
+#: Takes numbers of pulls, makes these pulls and returns the rewards.
 Pull = Callable[[Counts], Rewards]
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    r"""What every trial is told at its start (checked by `Strategy.begin`).
+    r"""What every trial knows at its start (checked by `Strategy.begin`).
 
     Parameters
     ----------
@@ -89,10 +89,10 @@ class Setting:
 
 
 class Trial(ABC):
-    """One run of a strategy: ask for pulls, tell rewards, read off the estimate.
+    """One run of a strategy: it requests pulls, takes their rewards and returns an estimate.
 
-    A trial asks once or several times and then is `committed`: no later pulls depend on rewards
-    still to come.
+    A trial requests pulls once or several times and then is `committed`: no later pulls depend on
+    rewards still to come.
 
     Parameters
     ----------
@@ -124,33 +124,33 @@ class Trial(ABC):
 
     @property
     def asked(self) -> Counts:
-        """The pulls whose rewards are due, shape (..., A): those last asked for.
+        """The pulls whose rewards are due, shape (..., A): those last requested.
 
-        A trial that asks for pulls more than twice must say itself which they are.
+        A subclass that requests pulls more than twice must override this.
         """
         return self.commitment.counts if self.committed else self.first_counts()
 
     @property
     @abstractmethod
     def committed(self) -> bool:
-        """Whether the pulls last asked for are the last ones."""
+        """Whether the pulls last requested are the last ones."""
 
     @property
     @abstractmethod
     def commitment(self) -> Commitment:
-        """The last pulls and what becomes of their rewards; a RuntimeError before they are known.
+        """The last pulls and how their rewards become an estimate.
 
-        Once known, it stays as it is.
+        Before they are known, a RuntimeError is raised. Once known, they do not change.
         """
 
     @abstractmethod
     def next_counts(self, rewards: Rewards) -> Counts:
-        """Take the rewards of the pulls last asked for; return the pulls that follow, (..., A).
+        """Take the rewards of the pulls last requested; return the pulls that follow, (..., A).
 
         Raises
         ------
         ValueError
-            If the rewards are not those of the pulls asked for.
+            If the rewards are not those of the requested pulls.
         RuntimeError
             If no pulls follow.
         """
@@ -185,7 +185,7 @@ class Trial(ABC):
             raise TypeError(
                 f"rewards: expected Rewards (see Rewards.from_log); got {shown(rewards)}"
             )
-        rule = "rewards: their counts must equal the pulls that the trial asked for"
+        rule = "rewards: their counts must equal the pulls that the trial requested"
         if rewards.counts.shape != counts.shape:
             raise ValueError(
                 f"{rule} ({int(counts.sum())} in all), of shape {counts.shape}; "
@@ -203,7 +203,7 @@ class Trial(ABC):
 
     def _all_asked(self) -> RuntimeError:
         return RuntimeError(
-            f"next_counts: {self.name} has asked for all its pulls; go on to estimate"
+            f"next_counts: {self.name} has requested all its pulls; call estimate next"
         )
 
 
@@ -213,12 +213,12 @@ def commit(trial: Trial, pull: Pull) -> Commitment:
     Parameters
     ----------
     trial : Trial
-        As `Strategy.begin` returns it. One that has come further goes on with the pulls whose
-        rewards are due, `Trial.asked`: after an interrupt within `pull`, call this again.
+        As `Strategy.begin` returns it. A trial under way continues with the pulls whose rewards are
+        due, `Trial.asked`: after an interrupt within `pull`, call `commit` again.
     pull : callable
         Takes numbers of pulls, shape (..., A), and returns the `Rewards` of these pulls, for
         instance ``lambda counts: bandit.pull(counts, rng)``. Called once for each phase but the
-        last; never by a strategy whose design is known at the start.
+        last; never for a strategy whose design is known at the start.
 
     Returns
     -------
@@ -259,8 +259,8 @@ def play(trial: Trial, pull: Pull) -> ValueEstimate:
     Parameters
     ----------
     trial, pull
-        As for `commit`; the last pulls are made, too. Of a trial that has committed, they alone
-        are made.
+        As for `commit`, but the last pulls are made, too. For a trial that has committed, only
+        these are made.
 
     Returns
     -------
@@ -275,12 +275,12 @@ def play(trial: Trial, pull: Pull) -> ValueEstimate:
     >>> abs(float(estimate.value) - ball.value) < 4 * float(estimate.standard_error)
     True
     """
-    commitment = commit(trial, pull)  # first of all, since it refuses what is no trial
+    commitment = commit(trial, pull)  # first, since it refuses what is no trial
     return trial.estimate(pull(commitment.counts))
 
 
 def check_strategies(strategies: object) -> tuple[Strategy, ...]:
-    """Return strategies with distinct names, of which one alone needs no list around it."""
+    """Return strategies with distinct names; a single strategy needs no list."""
     given: Any = strategies
     several = isinstance(given, Iterable) and getattr(given, "shape", None) != ()
     found: tuple[Any, ...] = tuple(given) if several else (given,)
@@ -303,7 +303,7 @@ class Strategy(ABC):
     Parameters
     ----------
     label : str, optional
-        Name in tables and figures, to tell variants of one strategy apart.
+        Name in tables and figures, to distinguish variants of one strategy.
 
     Examples
     --------
@@ -327,7 +327,7 @@ class Strategy(ABC):
     def conditional(self) -> bool:
         """Whether the coefficients are independent of the rewards that they combine.
 
-        If they are not, the error of the estimate has no closed form and is simulated by draws.
+        If they are not, the error of the estimate has no closed form, and estimates are drawn.
         """
         return True
 
@@ -367,7 +367,8 @@ class Strategy(ABC):
         rng : numpy.random.Generator, SeedSequence or int
             Source of randomness.
         variances : array, shape (A,), optional
-            The true variances, positive. Needed by strategies that know them, kept from the rest.
+            The true variances, positive. Strategies that know them need them; the others do not see
+            them.
         replications : int, optional
             Run this many independent trials at once.
 

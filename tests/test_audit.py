@@ -40,7 +40,7 @@ def test_without_a_book_or_such_a_page_it_says_so_in_a_line(
     assert audit.main(["--html", str(book), "map", "prop-9"]) == audit.FAILED
     none, unknown = capsys.readouterr().err.splitlines()
     assert none == f"audit: there is no book in {tmp_path / 'nothing'}: run `make book` first"
-    assert unknown == f"audit: no page of {book} has 'prop-9' in its path"
+    assert unknown == f"audit: PAGE: no page of {book} has 'prop-9' in its path"
 
 
 def test_without_a_browser_it_says_so_in_a_line(
@@ -68,18 +68,18 @@ def test_a_page_as_wanted_is_fine_and_another_says_why(
         "a.html: fine",
         "b.html:",
         "  dark: color-contrast (serious) at p > a and 1 more",
-        "  1.23 MB gzipped, wanted at most 1.00",
+        "  1.23 MB gzipped; target: at most 1.00",
         "  first picture 2.5 screens down",
         "  picture without caption: two arrows",
         '  cut: table "loss"',
         '  cut: pre "x = 1"',
-        "  70 to 96 characters a line, wanted 65 to 75",
+        "  70 to 96 characters a line; target: 65 to 75",
     ]
 
 
 def test_sums_count_what_is_not_as_wanted() -> None:
     assert list(audit.totals([GOOD, BAD, BAD])) == [
-        "3 pages, 2 of them with something to mend",
+        "3 pages, 2 of them with something to repair",
         "violations of axe-core: 4 (color-contrast 4)",
         "heaviest first view: 1.23 MB gzipped (b.html)",
         "first picture below the first screen: 2 pages",

@@ -1,9 +1,9 @@
 // Which strategy to use: a form that answers as speedlib's `advise` does, from the same table and
-// words. Without this script a table and the evidence stand in its place.
+// words. Without this script, the page shows a table and the evidence instead.
 const SpeedAdvice = (() => {
   const LIMITS = { actions: [2, 1e6], dimension: [2, 1e4], rounds: [1, 1e12] };
   const LABELS = { actions: "Actions", dimension: "Features", rounds: "Rounds in all" };
-  // How long nothing changes before the answer is spoken: a number is typed digit by digit.
+  // Milliseconds without a change before the answer is read aloud, since numbers are typed digit by digit.
   const PAUSE = 600;
   const START = { actions: 12, dimension: 6, rounds: 3000, noise: "unknown" };
 
@@ -80,7 +80,7 @@ const SpeedAdvice = (() => {
     return notes;
   };
 
-  // Everything that the answer says, as plain data.
+  // The whole answer as plain data.
   const advise = ({ table, words }, size) => {
     const place = findCell(size, table);
     const cell = table.cells[`${place.actions},${place.dimension},${place.rounds}`];
@@ -119,7 +119,7 @@ const SpeedAdvice = (() => {
       .replace("{names}", names.join(", ")).replace("{code}", code).replace("{rounds}", rounds);
   };
 
-  // What is wrong with an input, in the words of the library; nothing if all is well.
+  // The fault of an input, in the words of the library; empty if there is none.
   const fault = (name, text) => {
     const [least, most] = LIMITS[name];
     if (!/^\d{1,15}$/.test(text)) return `${name}: expected a whole number; got ${text || "nothing"}`;
@@ -138,10 +138,10 @@ const SpeedAdvice = (() => {
   const inShort = ({ key, strategy, saving }) => {
     const name = strategy.charAt(0).toUpperCase() + strategy.slice(1);
     if (key === "policy" || !saving) return `${name}.`;
-    return `${name}: the error is ${range(saving)} times that of running the policy.`;
+    return `${name}: its error is ${range(saving)} times the error of running the policy.`;
   };
 
-  // The answer as it is read: the evidence is cloned from the lists of the page.
+  // The elements of the answer; the evidence is copied from the lists of the page.
   const shown = (answer, box) => {
     const list = make("dl");
     const add = (head, ...content) =>
@@ -151,12 +151,12 @@ const SpeedAdvice = (() => {
     add("How long", answer.length);
     if (answer.saving) {
       const of = answer.key === "policy" ? ` (${answer.compared})` : "";
-      add("Error over that of running the policy",
-        make("strong", { textContent: range(answer.saving) }), `, in the middle `,
+      add("Error, relative to running the policy",
+        make("strong", { textContent: range(answer.saving) }), `, median `,
         `${answer.saving[1].toFixed(2)}${of}. `,
         make("span", { className: "sb-muted", textContent:
-          `Against the plain average of the policy's rewards: ${range(answer.saving_average)}. ` +
-          "Against weighted least squares with the true noise: " +
+          `Relative to the plain average of the policy's rewards: ${range(answer.saving_average)}. ` +
+          "Relative to weighted least squares with the true noise: " +
           `${range(answer.saving_weighted)}.` }));
     }
     const reasons = make("ul");
@@ -165,7 +165,7 @@ const SpeedAdvice = (() => {
     for (const item of evidence) reasons.append(item.cloneNode(true));
     if (reasons.children.length) add("Why", reasons);
     const code = make("pre", { tabIndex: 0 }, make("code", { textContent: answer.command }));
-    return [list, make("p", { textContent: "The exact figure for features and a policy of your own:" }),
+    return [list, make("p", { textContent: "To compute the error for your own features and policy:" }),
       code];
   };
 
@@ -193,7 +193,7 @@ const SpeedAdvice = (() => {
     form.append(make("p", {}, make("label", { htmlFor: "advice-noise", textContent: "Noise" }),
       inputs.noise));
     const summary = make("p", { className: "advice-summary" });
-    // Read aloud once typing pauses; the rest of the answer is there to be read at leisure.
+    // Read aloud when typing pauses; the rest of the answer is only shown.
     const spoken = make("p", { className: "visually-hidden", role: "status" });
     let waiting;
     const say = (text) => {

@@ -1,10 +1,10 @@
-// Opened from disk, a page may not fetch its neighbours: let the search list titles without excerpts.
+// A page that is opened from disk may not fetch others: let the search list titles without excerpts.
 if (window.location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
 // Paper is white, and nothing on it can be unfolded: print the light page with every dropdown open.
-// (sphinx-togglebutton looks after the dropdowns that it made.)
+// (sphinx-togglebutton opens its own dropdowns.)
 let themeOnScreen;
 window.addEventListener("beforeprint", () => {
   themeOnScreen = document.documentElement.dataset.theme;
@@ -29,9 +29,16 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// A formula that is wider than its column scrolls: let the arrow keys move it too. What fits is no stop of
-// the tabulator key. (The theme looks after code and tables.)
+// A formula that is wider than its column is set smaller, and scrolls if that is not enough: let the arrow keys move it too. A formula that fits is not a
+// stop of the Tab key. (The theme does this for code and tables.)
+const SMALLEST = 0.72;
 const focusIfCut = (box) => {
+  for (const formula of box.querySelectorAll('mjx-container[display="true"]')) {
+    formula.style.fontSize = "";
+    const share = formula.clientWidth / formula.scrollWidth;
+    const size = parseFloat(getComputedStyle(formula).fontSize);
+    if (share < 1) formula.style.fontSize = `${size * Math.max(share * 0.99, SMALLEST)}px`;
+  }
   for (const each of [...box.querySelectorAll("mjx-container"), box]) {
     const cut = each.scrollWidth > each.clientWidth && !each.querySelector("[tabindex]");
     cut ? each.setAttribute("tabindex", "0") : each.removeAttribute("tabindex");
@@ -49,7 +56,7 @@ window.addEventListener("load", async () => {
   document.querySelectorAll(".bd-article :is(div.math, .sb-panels > .pst-scrollable-table-container)").forEach(focusIfCut);
 });
 
-// The button that copies a cell shows a picture alone.
+// The button that copies a cell shows only a picture.
 document.addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll(".copybtn")) button.ariaLabel = "Copy";
 });

@@ -1,5 +1,5 @@
-// What claims say stands in Unicode on the page, for the search and where no script runs. Here MathJax sets
-// the TeX that stands beside it, once it has set the formulas of the page itself.
+// The page holds the texts of claims in Unicode, for the search and where no script runs, with their TeX. Here
+// MathJax displays this TeX, after the formulas of the page itself.
 document.addEventListener("DOMContentLoaded", async () => {
   const marked = [...document.querySelectorAll("[data-tex]")];
   await window.MathJax?.startup?.promise;

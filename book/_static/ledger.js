@@ -1,12 +1,12 @@
-// The ledger can be searched, filtered and sorted, and its groups folded. What is chosen stands in the
-// address, as in ledger.html#ledger?q="at+most"&verdict=contradicted&whose=paper&sort=-claim, so that it can
-// be sent, survives a reload, and goes with the back button. Without this script all rows stand in groups.
+// The ledger can be searched, filtered and sorted, and its groups folded. The address holds the choices, as in
+// ledger.html#ledger?q="at+most"&verdict=contradicted&whose=paper&sort=-claim, so they can be sent, survive a
+// reload, and follow the back button. Without this script the page shows all rows in their groups.
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.querySelector("table.ledger-table");
   if (!table) return;
   const ADDRESS = "#ledger?";
   const COLUMNS = ["verdict", "claim", "found", "rule", "run"];
-  // Whose claims: what the address says, its words here, and the classes of its rows.
+  // Whose claims: the word in the address, the label, and the classes of the rows.
   const WHOSE = [
     ["", "All", ["paper", "reading", "ours"]],
     ["paper", "The paper’s", ["paper", "reading"]],
@@ -40,11 +40,11 @@ document.addEventListener("DOMContentLoaded", () => {
     ]),
   );
 
-  // Words are all required, in any order; what stands between quotation marks is one.
+  // A row must contain all words, in any order; a phrase in quotation marks counts as one word.
   const terms = (query) =>
     [...plain(query).matchAll(/"([^"]*)"?|([^\s"]+)/g)].map((found) => (found[1] ?? found[2]).trim()).filter(Boolean);
 
-  // What is chosen, from the address and back.
+  // Read the choices from the address, and write them back.
   let state;
   const read = () => {
     const chosen = new URLSearchParams(location.hash.startsWith(ADDRESS) ? location.hash.slice(ADDRESS.length) : "");
@@ -62,7 +62,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const chosen = Object.entries({ q: q.trim(), verdict: [...verdict].join(","), whose, sort }).filter(([, value]) => value);
     return chosen.length ? ADDRESS + new URLSearchParams(chosen).toString().replaceAll("%2C", ",") : "";
   };
-  // While one types, the last entry of the history changes; any other choice makes a new one.
+  // Typing changes the last entry of the history; any other choice makes a new one.
   let typing = false;
   const write = (typed = false) => {
     const url = address() || location.pathname + location.search;
@@ -101,7 +101,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const whose = !state.whose || origins.some((origin) => row.classList.contains(`of-${origin}`));
       const found = wanted.every((term) => words.includes(term));
       row.hidden = !(found && whose && (!state.verdict.size || state.verdict.has(verdict)));
-      // Where a word stands in the statement alone, show it.
+      // If a word occurs only in the statement, unfold the statement.
       if (says) says.open = found && wanted.some((term) => !briefly.includes(term));
     }
     const column = COLUMNS.indexOf(state.sort.replace("-", ""));
@@ -123,7 +123,7 @@ document.addEventListener("DOMContentLoaded", () => {
     fold();
   };
 
-  // A head sorts upwards, then downwards, then gives the first order back.
+  // A head sorts upwards, then downwards, then restores the first order.
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
     const button = make("button", { type: "button", className: "ledger-sort", textContent: head.textContent.trim() });
@@ -152,7 +152,7 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   search.addEventListener("change", () => { typing = false; });
   const radios = WHOSE.map(([value]) => make("input", { type: "radio", name: "ledger-whose", value }));
-  const whose = make("fieldset", {}, make("legend", { textContent: "Whose" }));
+  const whose = make("fieldset", {}, make("legend", { textContent: "Origin" }));
   WHOSE.forEach(([, words, origins], each) => {
     const some = rows.filter((row) => origins.some((origin) => row.classList.contains(`of-${origin}`))).length;
     whose.append(make("label", {}, radios[each], ` ${words} `, make("small", { textContent: each ? some : rows.length })));
@@ -193,7 +193,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const controls = make("div", { className: "ledger-controls", role: "search", ariaLabel: "The ledger" }, line, whose, verdicts);
   (table.closest(".pst-scrollable-table-container") ?? table).before(controls);
 
-  // A link to a row, or to a group, unfolds it; a choice in the address comes back with it.
+  // A link to a row or a group unfolds the group; an address with choices restores them.
   const follow = () => {
     typing = false;
     unfolded.clear();
@@ -208,7 +208,7 @@ document.addEventListener("DOMContentLoaded", () => {
   addEventListener("popstate", follow);
   follow();
   if (location.hash.startsWith(ADDRESS)) controls.scrollIntoView();
-  // The numbers of the totals choose rows: show these, too.
+  // The numbers of the totals select rows: scroll to these.
   for (const link of document.querySelectorAll(`.ledger-totals a[href^="${ADDRESS}"]`)) {
     link.addEventListener("click", () => requestAnimationFrame(() => controls.scrollIntoView()));
   }

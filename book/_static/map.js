@@ -1,6 +1,6 @@
-// The box of the map that an address names, as in map.html#map-theorem-1, is unfolded; a box that one
-// unfolds puts its name into the address, so that it can be sent and survives a reload. Without this
-// script boxes unfold and links lead to them all the same.
+// Unfolds the box of the map that the address names, as in map.html#map-theorem-1. A box that a reader
+// unfolds puts its name into the address, so the address can be sent and survives a reload. Without
+// this script, boxes still unfold and links still lead to them.
 const mapBoxes = [...document.querySelectorAll("details.map-box")];
 const mapName = (box) => box.querySelector(".map-content").id;
 const unfoldNamed = () => {
@@ -12,7 +12,7 @@ const unfoldNamed = () => {
 };
 for (const box of mapBoxes) {
   box.querySelector("summary").addEventListener("click", () => {
-    // Not yet unfolded or folded: that happens after the click.
+    // The box unfolds or folds after the click.
     const hash = box.open ? "" : `#${mapName(box)}`;
     if (box.open && location.hash !== `#${mapName(box)}`) return;
     history.replaceState(null, "", location.pathname + location.search + hash);

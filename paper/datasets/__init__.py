@@ -1,8 +1,8 @@
-"""The data sets, each checked against its SHA-256 before a byte of it is parsed.
+"""The data sets, each checked against its SHA-256 before it is parsed.
 
-``load("red-wine")`` returns a data frame and ``info("red-wine")`` says what is in it. A file is
-looked for at an explicit path, in ``$SPEEDLIB_DATA_DIR``, in ``data/`` and in the user's cache, in
-this order. Nothing is downloaded but by ``fetch(info("air-quality"))``, or on the command line by
+``load("red-wine")`` returns a data frame and ``info("red-wine")`` describes it. A file is searched
+for at an explicit path, in ``$SPEEDLIB_DATA_DIR``, in ``data/`` and in the user's cache, in this
+order. A file is downloaded only by ``fetch(info("air-quality"))`` or, on the command line, by
 ``speedbook data fetch air-quality``, which shows the terms first.
 """
 
@@ -35,7 +35,7 @@ def catalogue() -> tuple[Dataset, ...]:
 
 
 def info(name: str) -> Dataset:
-    """Return the description of a data set by its short name; an unknown one is a ValueError.
+    """Return the description of a data set by its short name; raises a ValueError if unknown.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def load(name: str, path: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     name : str
         Its short name.
     path : path-like, optional
-        The file. By default it is looked for in ``$SPEEDLIB_DATA_DIR``, in ``data/`` and in the
+        The file. By default it is searched for in ``$SPEEDLIB_DATA_DIR``, in ``data/`` and in the
         user's cache, in this order.
 
     Returns
@@ -70,7 +70,7 @@ def load(name: str, path: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     ValueError
         If there is no such data set.
     DatasetError
-        If the file is not found, cannot be read, or has not the expected SHA-256.
+        If the file is not found, cannot be read, or does not have the expected SHA-256.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Air Quality: a year of hourly measurements beside a road in an Italian town (De Vito 2008)."""
+"""Air Quality: a year of hourly measurements next to a road in an Italian town (De Vito 2008)."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ MISSING = -200
 
 TERMS = """\
 Air Quality (De Vito, Massera, Piga, Martinotto and Di Francia 2008), UCI data set 360, comes under
-the Creative Commons licence CC BY 4.0: use it, and name its authors. Its page also carries an older
-sentence, by which the data are for research only and commercial use is excluded. Since the two
-differ, this project does not pass the file on, and you should keep to the narrower one.
+the Creative Commons licence CC BY 4.0: use it, and name its authors. Its page also has an older
+sentence that restricts the data to research and excludes commercial use. Since the two differ, this
+project does not pass the file on, and you should keep to the stricter one.
 https://archive.ics.uci.edu/dataset/360/air+quality
 """
 
 
 def parse(content: bytes) -> pd.DataFrame:
-    """Return the hourly measurements; a missing one is not a number.
+    """Return the hourly measurements, with NaN for missing ones.
 
-    The file separates by semicolons, writes decimals with a comma and a missing value as -200, and
-    ends with two empty columns and rows that are blank.
+    The file uses semicolons as separators, decimal commas and -200 for a missing value, and ends
+    with two empty columns and blank rows.
     """
     import pandas as pd
 
@@ -62,7 +62,7 @@ AIR_QUALITY = Dataset(
     file="AirQualityUCI.csv",
     columns=COLUMNS,
     target="CO(GT)",
-    licence="CC BY 4.0, beside an older sentence: research only",
+    licence="CC BY 4.0, but an older sentence says: research only",
     source="https://doi.org/10.24432/C59K5F",
     citation="De Vito, Massera, Piga, Martinotto and Di Francia (2008)",
     remedy=f"{PROGRAM} data fetch air-quality",

@@ -1,4 +1,4 @@
-"""What `speedbook data` does: say what is at hand, fetch what is not, and check it all."""
+"""The commands of `speedbook data`: list the data sets, fetch one, and check their files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from paper.datasets import Dataset, DatasetError, catalogue, fetch, info
 from paper.datasets.dataset import PROGRAM
 from paper.datasets.files import DATA_FOLDER, find, read_checked
 
-#: Takes what is told.
+#: Takes a message.
 Tell = Callable[[str], object]
 
 
 def list_datasets() -> str:
-    """Return what each data set is, under which terms, and where.
+    """Return the title, terms and place of each data set.
 
-    A DatasetError, here and below, if the folder that the environment names is none.
+    Like the functions below, it raises a DatasetError if the environment names a folder that does
+    not exist.
     """
     return "\n".join(
         f"{dataset.name}: {dataset.title}"
@@ -28,14 +29,14 @@ def list_datasets() -> str:
 
 
 def fetch_dataset(name: str, agree: Callable[[], bool], say: Tell) -> None:
-    """Fetch a data set once its terms, which `say` shows, are agreed to.
+    """Fetch a data set after its terms, which `say` shows, have been accepted.
 
     Raises
     ------
     ValueError
-        If there is no such data set, or its terms are not agreed to.
+        If there is no such data set, or its terms are not accepted.
     DatasetError
-        If it cannot be fetched, or its file is at hand and not the expected one.
+        If it cannot be fetched, or a file is there but is not the expected one.
     """
     dataset = info(name)
     if dataset.download is None:
@@ -44,16 +45,16 @@ def fetch_dataset(name: str, agree: Callable[[], bool], say: Tell) -> None:
     if find(dataset) is None:
         say(f"{dataset.title}, from {dataset.download.url}\n\n{dataset.download.terms}")
         if not agree():
-            raise ValueError("nothing was fetched, as the terms were not agreed to")
+            raise ValueError("nothing was fetched, because the terms were not accepted")
         say(f"Fetching {dataset.title} ...")
     say(f"{name} is ready: {fetch(dataset)}")
 
 
 def check_datasets(names: Sequence[str], say: Tell, fail: Tell) -> bool:
-    """Compare files with their SHA-256: all that are at hand, or those named, which must be.
+    """Check the SHA-256 of the named files, which must exist, or of all files that are there.
 
-    Tells each through `say` or `fail`, and returns whether all are as they should be; an unknown
-    name is a ValueError.
+    Reports each through `say` or `fail`, and returns whether all are correct. Raises a ValueError
+    if a name is unknown.
     """
     datasets = [info(name) for name in names] or catalogue()
     return all([_check(dataset, dataset.name in names, say, fail) for dataset in datasets])
@@ -69,7 +70,7 @@ def _check(dataset: Dataset, named: bool, say: Tell, fail: Tell) -> bool:
     except DatasetError as error:
         fail(f"{dataset.name}: {error}")
         return False
-    say(f"{dataset.name}: {path} is as it should be")
+    say(f"{dataset.name}: {path} is the expected file")
     return True
 
 

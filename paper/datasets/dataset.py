@@ -1,4 +1,4 @@
-"""What is said of a data set, before its file is opened."""
+"""The description of a data set."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-#: The program, as README calls it.
+#: The command, as README writes it.
 PROGRAM = r".venv\Scripts\speedbook" if os.name == "nt" else ".venv/bin/speedbook"
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file that is not in ``data/``: the member of a zip archive, each with its SHA-256.
+    """A file that is not in ``data/``: a member of a zip archive, with the SHA-256 of both.
 
-    By fetching it the user agrees to the terms.
+    A user must accept the terms before fetching it.
     """
 
     url: str
@@ -30,7 +30,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set: one file, what is in it and how it is read.
+    """A data set: one file, its content and how it is read.
 
     Attributes
     ----------
@@ -39,17 +39,17 @@ class Dataset:
     file : str
         Name of the file. If it is in ``data/``, its SHA-256 is in ``data/SHA256SUMS``.
     columns : mapping of str to str
-        For each column of the data frame its meaning and unit.
+        Meaning and unit of each column of the data frame.
     target : str
         The column that serves as the reward.
     licence, source, citation : str
-        Terms of use, where it comes from, whom to cite.
+        Terms of use, origin, and the work to cite.
     remedy : str
-        How to get the file when it is missing or damaged.
+        How to get the file if it is missing or damaged.
     parse : callable
         Turns the content of the file, already checked, into the data frame.
     download : Download, optional
-        For a file that is not in ``data/``: where the user may fetch it.
+        For a file that is not in ``data/``: where to fetch it.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Fetching a file that is not in ``data/``, when the user asks for it.
+"""Fetch a file that is not in ``data/``, at the user's request.
 
-pooch loads the archive into a temporary folder inside the cache and checks it. The file is taken
-out, checked and only then renamed into place: whatever goes wrong before leaves nothing behind.
+pooch loads the archive into a temporary folder inside the cache and checks it. The file is
+extracted, checked and only then moved into place, so an earlier failure leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from paper.datasets.dataset import Dataset
 from paper.datasets.files import VARIABLE, DatasetError, cache_folder, find, read_checked
 from speedbook.paths import room, write_atomically
 
-#: Seconds without an answer after which a server counts as silent.
+#: Seconds to wait for a server.
 SILENCE = 30
 
 
@@ -25,7 +25,7 @@ def fetch(dataset: Dataset) -> Path:
     Parameters
     ----------
     dataset : Dataset
-        A data set with a download. To have its terms agreed to is the caller's business.
+        A data set with a download. The caller must have the terms accepted first.
 
     Returns
     -------
@@ -37,12 +37,12 @@ def fetch(dataset: Dataset) -> Path:
     ValueError
         If the data set has no download.
     DatasetError
-        If the server cannot be reached or does not answer as it should, archive or file have not
-        the expected SHA-256, or the cache cannot be written; also if the file is already at hand
-        but is not the expected one.
+        If the server cannot be reached or fails, the archive or the file does not have the expected
+        SHA-256, or the cache cannot be written; also if a file is already there but is not the
+        expected one.
     """
     if (source := dataset.download) is None:
-        raise ValueError(f"dataset: {dataset.name} is in data/, and there is nothing to fetch")
+        raise ValueError(f"dataset: {dataset.name} is in data/, so there is nothing to fetch")
     if (there := find(dataset)) is not None:
         read_checked(dataset, there)
         return there
@@ -66,26 +66,26 @@ def fetch(dataset: Dataset) -> Path:
     except requests.RequestException as error:
         raise DatasetError(
             f"{source.url} could not be fetched: {_cause(error)}"
-            "\n  what to do: see whether the address opens in a browser, and try again; or put "
+            "\n  what to do: check whether the address opens in a browser, and try again; or put "
             f"{Path(source.member).name}, taken from that archive, into the folder that "
             f"{VARIABLE} names"
         ) from error
     except (ValueError, KeyError, zipfile.BadZipFile) as error:
         raise DatasetError(
-            f"the archive from {source.url} was thrown away: {error}"
-            "\n  what to do: fetch it again, as it may have been cut short; if that does not help, "
-            "its publisher has changed it: please report that"
+            f"the archive from {source.url} was discarded: {error}"
+            "\n  what to do: fetch it again, since the download may have been incomplete; if that "
+            "does not help, the publisher has changed the archive: please report that"
         ) from error
     except OSError as error:
         raise DatasetError(
             f"{target} cannot be written: {error.strerror or error}{room(error, target)}"
-            "\n  what to do: make room or mend the permissions there, and fetch it again"
+            "\n  what to do: make room or correct the permissions there, and fetch it again"
         ) from error
     return target
 
 
 def _cause(error: BaseException) -> str:
-    """Return the innermost text of an error of requests, which wraps several others."""
+    """Return the text of the innermost error, since requests wraps several errors."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return str(error)

@@ -1,4 +1,4 @@
-"""Where the files of the data sets are, and the check that they are what they should be."""
+"""Find the files of the data sets, and check their SHA-256."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from platformdirs import user_cache_path
 
 from paper.datasets.dataset import Dataset
 
-#: The embedded files, and the list of what SHA-256 each of them must have.
+#: The folder of the embedded files, and the list of their SHA-256.
 DATA_FOLDER = Path(__file__).resolve().parents[2] / "data"
 SUMS = DATA_FOLDER / "SHA256SUMS"
 
 #: The environment variable that names a folder to look in first.
 VARIABLE = "SPEEDLIB_DATA_DIR"
 
-#: What to do about a file in ``data/`` that is lost or changed.
+#: The remedy for a file in ``data/`` that is lost or changed.
 RESTORE = "restore it from the repository"
 
 
@@ -42,15 +42,15 @@ def embedded_sha256(file: str) -> str:
 
 
 def cache_folder() -> Path:
-    """Return the folder that fetched files are kept in."""
+    """Return the folder for fetched files."""
     return user_cache_path("speed-companion")
 
 
 def folders() -> list[Path]:
-    """Return the folders where files are looked for, in this order.
+    """Return the folders in which files are searched for, in order.
 
-    If the environment variable names something that is no folder, that is a DatasetError: surely a
-    slip, which would otherwise show as a missing file, or not at all.
+    Raises a DatasetError if the environment variable does not name a folder. Otherwise such a
+    mistake would appear as a missing file, or not at all.
     """
     named = os.environ.get(VARIABLE)
     if not named:
@@ -58,22 +58,22 @@ def folders() -> list[Path]:
     folder = Path(named).expanduser()
     if not folder.is_dir():
         raise DatasetError(
-            f"{VARIABLE} is {named!r}, which is no folder"
+            f"{VARIABLE} is {named!r}, which is not a folder"
             "\n  what to do: name the folder that holds the files, or unset it"
         )
     return [folder, DATA_FOLDER, cache_folder()]
 
 
 def find(dataset: Dataset) -> Path | None:
-    """Return where the file of a data set is, or None; see `folders`."""
+    """Return the path of the file of a data set, or None; see `folders`."""
     candidates = (folder / dataset.file for folder in folders())
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def locate(dataset: Dataset, path: str | os.PathLike[str] | None = None) -> Path:
-    """Return where the file of a data set is: at the path, if one is given, and nowhere else.
+    """Return the path of the file of a data set; if a path is given, only that one is tried.
 
-    If it is not there, that is a DatasetError.
+    Raises a DatasetError if there is no such file.
     """
     candidates = [Path(path)] if path is not None else [at / dataset.file for at in folders()]
     for candidate in candidates:
@@ -86,7 +86,7 @@ def locate(dataset: Dataset, path: str | os.PathLike[str] | None = None) -> Path
 def read_checked(dataset: Dataset, path: Path) -> bytes:
     """Return the content of the file of a data set, whatever its name.
 
-    If it cannot be read or its SHA-256 is not the expected one, that is a DatasetError.
+    Raises a DatasetError if it cannot be read or does not have the expected SHA-256.
     """
     return _checked(path, dataset.file, expected_sha256(dataset), dataset.remedy)
 
@@ -106,7 +106,7 @@ def _checked(path: Path, file: str, expected: str, remedy: str) -> bytes:
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise DatasetError(
-            f"{path} is not the expected {file}, and was not read any further"
+            f"{path} is not the expected {file}, so it was not parsed"
             f"\n  expected:   SHA-256 {expected}"
             f"\n  found:      SHA-256 {found} ({len(content):,} bytes)"
             f"\n  what to do: replace or remove this file; {remedy}"

@@ -1,4 +1,4 @@
-"""MovieLens: what people thought of films, in a small edition and in the paper's (Harper 2015)."""
+"""MovieLens: people's ratings of movies, in a small edition and in the paper's (Harper 2015)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = {
-    "user": "number of a person, who has no other name",
-    "film": "number of a film on the site of MovieLens",
-    "rating": "stars that the person gave to the film, at most five",
+    "user": "number of a person, who is otherwise anonymous",
+    "film": "number of a movie on the MovieLens site",
+    "rating": "stars that the person gave to the movie, at most five",
 }
 TYPES = {"user": "int64", "film": "int64", "rating": "float64"}
 
@@ -39,7 +39,7 @@ The README inside the archive has them in full; https://grouplens.org/datasets/m
 
 
 def parse_latest_small(content: bytes) -> pd.DataFrame:
-    """Return the ratings, ordered by user and then film."""
+    """Return the ratings, ordered by user and then by movie."""
     import pandas as pd
 
     return pd.read_csv(io.BytesIO(bz2.decompress(content)), dtype=TYPES)
@@ -49,7 +49,7 @@ def parse_1m(content: bytes) -> pd.DataFrame:
     """Return the ratings in the order of the file, without their times."""
     import pandas as pd
 
-    # The quick reader of pandas takes a single character between the numbers.
+    # The fast parser of pandas needs a separator of one character.
     lines = io.BytesIO(content.replace(b"::", b","))
     return pd.read_csv(lines, header=None, names=list(TYPES), usecols=[0, 1, 2], dtype=TYPES)
 

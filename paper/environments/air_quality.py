@@ -1,8 +1,8 @@
 """Environments of the Air Quality data: from its file, or from the moments that describe it.
 
-The file may not be passed on with this project. What may is `data/air-quality-moments.json`: means,
-covariances, quantiles and fitted models of it. From these a surrogate is drawn by a Gaussian copula
-where the file is not at hand.
+The file must not be distributed with this project, but `data/air-quality-moments.json` may: means,
+covariances, quantiles and fitted models of the data. If the file is missing, a surrogate is drawn
+from these by a Gaussian copula.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Five sensors and one quantity of the weather: the paper has six features, and does not name them.
+#: Five sensors and one weather quantity: the paper has six features and does not name them.
 SENSORS = ("PT08.S1(CO)", "PT08.S2(NMHC)", "PT08.S3(NOx)", "PT08.S4(NO2)", "PT08.S5(O3)")
 WEATHER = ("T", "RH", "AH")
-#: What may serve as the "air quality value"; the hydrocarbons are missing nine times out of ten.
+#: Candidates for the "air quality value"; hydrocarbons are missing nine times out of ten.
 TARGETS = {"CO": "CO(GT)", "NOx": "NOx(GT)", "NO2": "NO2(GT)", "benzene": "C6H6(GT)"}
 COLUMNS = (*SENSORS, *WEATHER, *TARGETS.values())
-#: Scaling and no preparation differ by a linear map, which changes no design.
+#: Scaled and unscaled features differ by a linear map, which does not change the design.
 PREPARATIONS = ("scale", "centre")
 SOURCES = ("embedded", "real")
-#: Which of the hours at which nothing is missing make the table.
+#: Which of the complete hours make the table.
 HOURS = ("spread", "first", "random")
 
 #: Size of the paper's table.
 SAMPLES = 1500
 MOMENTS, RESULTS = "air-quality-moments.json", "air-quality-results.json"
-#: Quantiles are kept at these probabilities, and numbers with so many digits.
+#: The probabilities of the stored quantiles, and the digits of stored numbers.
 PROBABILITIES = np.linspace(0.0, 1.0, 201)
 DIGITS = 9
 
@@ -54,18 +54,18 @@ def samples(
     hours: str = "spread",
     rng: np.random.Generator | None = None,
 ) -> pd.DataFrame:
-    """Return hours at which nothing is missing, in the order of time.
+    """Return hours at which nothing is missing, in order of time.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As ``load("air-quality")`` returns it.
     size : int
-        How many. The paper says 1500 and not which of the 9357 hours these are.
+        The number of hours. The paper says 1500, but not which of the 9357 hours these are.
     hours : {"spread", "first", "random"}
         Spread evenly over the year, the earliest, or drawn at random without replacement.
     rng : numpy.random.Generator, optional
-        Source of random hours; needed for these only.
+        Source of random hours, and needed only for these.
     """
     check_choice("hours", hours, HOURS)
     complete = table[list(COLUMNS)].dropna()
@@ -81,22 +81,22 @@ def samples(
 
 
 def check_hours(hours: str, source: str) -> None:
-    """Check that the hours can be chosen: a surrogate's moments are of the spread ones."""
+    """Check that the hours can be chosen: a surrogate has the moments of the spread ones."""
     check_choice("source", source, SOURCES)
     check_choice("hours", hours, HOURS)
     if source == "embedded" and hours != "spread":
         raise ValueError(
-            "hours: the surrogate has the moments of hours spread over the year, others need "
+            "hours: the surrogate is made for hours spread over the year; others need "
             f"source='real'; got {hours!r} with source={source!r}"
         )
 
 
 def make_moments(table: pd.DataFrame) -> dict[str, Any]:
-    """Describe the samples of a table: what `air-quality-moments.json` holds.
+    """Return the content of `air-quality-moments.json` for the table of ``load("air-quality")``.
 
-    From the table of ``load("air-quality")``, their names, number, means, covariance, quantiles and
-    the correlation of normal scores; under ``"fits"``, for each choice of weather, target and
-    preparation, the fitted parameter and covariance in the prepared coordinates, and the
+    It has the names of the samples' columns, their number, means, covariance, quantiles and the
+    correlation of normal scores. Under ``"fits"``, for each choice of weather, target and
+    preparation, it has the fitted parameter and covariance in the prepared coordinates, and the
     calibration of the variances.
     """
     chosen = samples(table)
@@ -145,13 +145,13 @@ def _rounded(numbers: Any) -> Any:
 
 
 def load_moments() -> dict[str, Any]:
-    """Return the moments of the file in ``data/``; a DatasetError unless it is the expected one."""
+    """Return the stored moments; raises a DatasetError unless the file is the expected one."""
     moments: dict[str, Any] = json.loads(read_embedded(MOMENTS))
     return moments
 
 
 def load_results() -> dict[str, Any]:
-    """Return what the real data gave: the stored results in ``data/``, likewise checked."""
+    """Return the stored results for the real data, with the same check."""
     results: dict[str, Any] = json.loads(read_embedded(RESULTS))
     return results
 
@@ -170,7 +170,7 @@ def load_fit(
     Parameters
     ----------
     source, hours, weather, target, preprocessing
-        See `air_quality`. Of hours spread over the year the fit comes from the moments file.
+        See `air_quality`. For hours spread over the year, the fit comes from the moments file.
     rng : numpy.random.Generator, optional
         Source of random hours.
     """
@@ -203,8 +203,8 @@ def draw_surrogate(
 
     Notes
     -----
-    Gaussian copula: normal variables with the correlation of the data's normal scores go through
-    the normal distribution function and then through each column's quantiles.
+    Gaussian copula: normal variables with the correlation of the data's normal scores are mapped by
+    the normal distribution function and then by each column's quantiles.
     """
     correlation = np.array(moments["correlation of normal scores"])
     values, vectors = np.linalg.eigh(correlation)
@@ -239,16 +239,16 @@ def air_quality(
         ``"embedded"``: features are a surrogate drawn from the moments file, with the parameter and
         covariance that were fitted to the real data. ``"real"``: features are rows of the file.
     hours : {"spread", "first", "random"}
-        Which 1500 of the hours at which nothing is missing are taken, see `samples`; random ones
-        anew for each environment. Others than spread need ``source="real"``.
+        Which 1500 of the complete hours are used, see `samples`; random ones are drawn for each
+        environment. Hours other than spread ones need ``source="real"``.
     weather : {"T", "RH", "AH"}
-        The sixth feature, beside the five sensors.
+        The sixth feature, in addition to the five sensors.
     target : {"CO", "NOx", "NO2", "benzene"}
-        What stands for the "air quality value".
+        The column that is used as the "air quality value".
     preprocessing : {"scale", "centre"}
         See `speedlib.fitting.prepare_table`.
     n_actions : int
-        How many of the samples are actions, drawn at random.
+        The number of samples that are drawn at random as actions.
     n_low, low_probability
         See `speedlib.environments.threshold_policy`.
     noise : str
@@ -259,9 +259,9 @@ def air_quality(
     Raises
     ------
     ValueError
-        If a choice is unknown, or the hours are not there to choose.
+        If a choice is unknown, or the hours cannot be chosen.
     DatasetError
-        If the file that is needed is not at hand or not the expected one.
+        If the file is needed and missing or not the expected one.
     """
     check_hours(hours, source)
     for name, value, known in (
@@ -293,7 +293,7 @@ def air_quality(
 def _prepared(
     moments: Mapping[str, Any], drawn: Mapping[str, Floats], names: list[str], preparation: str
 ) -> Floats:
-    """Prepare drawn features as the data were, by the means and deviations of the data."""
+    """Prepare drawn features like the data, with the means and deviations of the data."""
     at = [moments["columns"].index(name) for name in names]
     X = np.column_stack([drawn[name] for name in names])
     if preparation == "centre":

@@ -1,7 +1,7 @@
-r"""The paper's assumptions, each as a test that an environment passes or does not.
+r"""The paper's assumptions, each as a test of an environment.
 
-Some are stated (Sections 2 and 3), others are used by proofs only. A test returns a `Finding`: what
-it found, and the number behind it. Nothing here decides a verdict.
+Some are stated (Sections 2 and 3), others are only used in proofs. A test returns a `Finding`:
+whether the assumption holds, and the number behind it. Nothing here decides a verdict.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from speedlib.quadratic import quadratic_features, svec_to_matrix
 
 #: Singular values and eigenvalues below this share of the largest count as zero.
 ZERO = 1e-9
-#: An optimal design is unique if no other one spends more than this share elsewhere.
+#: An optimal design counts as unique if no other one puts more than this share on other actions.
 MOVABLE = 1e-4
 #: Signs and words of the three findings.
 SIGNS: Mapping[bool | None, tuple[str, str]] = {
@@ -35,7 +35,7 @@ SIGNS: Mapping[bool | None, tuple[str, str]] = {
 #: Explorations drawn for each environment.
 EXPLORATIONS = 4
 #: Bound on the modulus of the noise in standard deviations, or None; and whether it is
-#: sub-Gaussian at all. Those that are have their variance as sub-Gaussian parameter.
+#: sub-Gaussian. The sub-Gaussian ones have their variance as sub-Gaussian parameter.
 LAWS: Mapping[str, tuple[float | None, bool]] = {
     "gaussian": (None, True),
     "uniform": (math.sqrt(3.0), True),
@@ -46,7 +46,7 @@ LAWS: Mapping[str, tuple[float | None, bool]] = {
 
 
 class Case(NamedTuple):
-    """An environment, the budget that the paper gives for it or None, and a seed for exploring."""
+    """An environment, its budget in the paper or None, and a seed for explorations."""
 
     environment: Environment
     horizon: int | None = None
@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Whether an assumption holds, None where that cannot be judged, and the number behind it."""
+    """Whether an assumption holds, or None if this is undecided, and the number behind it."""
 
     holds: bool | None
     number: str
@@ -98,7 +98,7 @@ def variance_parameter(features: ArrayLike, variances: ArrayLike) -> Floats | No
     Returns
     -------
     array, shape (d, d), or None
-        None where no matrix or more than one does.
+        None if no matrix, or more than one, gives these variances.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def large_budget(case: Case) -> Finding:
 
 
 def unique_design(case: Case) -> Finding:
-    """Proposition 2 (strict convexity): there is one optimal design."""
+    """Proposition 2 (strict convexity): there is only one optimal design."""
     environment = case.environment
     bandit = environment.bandit
     best = optimal_design(bandit.features, bandit.variances, policy=environment.policy)
@@ -228,7 +228,7 @@ def movable_share(points: Floats, direction: Floats, support: ArrayLike) -> floa
     direction : array, shape (d,)
         The target direction c.
     support : array of int
-        Actions that do not count.
+        The actions of the support.
     """
     scale = np.abs(points).max(axis=0)
     equal = np.hstack([points.T, -points.T]) / scale[:, None]
@@ -258,7 +258,7 @@ def positive_eigenvalue(case: Case) -> Finding:
 
 
 class Assumption(NamedTuple):
-    """An assumption: a label for pictures, where it stands, whether it is stated, its test."""
+    """An assumption: its label in pictures, its place, whether it is stated, and its test."""
 
     label: str
     place: str
@@ -289,7 +289,7 @@ ASSUMPTIONS: Mapping[str, Assumption] = {
 
 @dataclass(frozen=True)
 class Statement:
-    """Which assumptions a statement names, and which its proof uses besides."""
+    """The assumptions that a statement names, and further ones that its proof uses."""
 
     stated: tuple[str, ...]
     proof: tuple[str, ...] = ()
@@ -311,9 +311,9 @@ STATEMENTS: Mapping[str, Statement] = {
 
 
 def examine(cases: Sequence[Case]) -> dict[str, Finding]:
-    """Test all assumptions in one environment, or in several draws of one that is random.
+    """Test all assumptions in one environment, or in several draws of a random one.
 
-    An assumption holds if it does in every draw; the number is that of the first draw that decides.
+    An assumption holds if it holds in every draw; the number is that of the first decisive draw.
     """
     return {
         key: _worst([assumption.test(case) for case in cases])
@@ -322,7 +322,7 @@ def examine(cases: Sequence[Case]) -> dict[str, Finding]:
 
 
 def conclude(findings: Mapping[str, Finding], keys: Sequence[str]) -> bool | None:
-    """Return whether all assumptions named hold: False if one fails, None if one is open."""
+    """Return whether all named assumptions hold: False if one fails, None if one is open."""
     found = [findings[key].holds for key in keys]
     return False if False in found else None if None in found else True
 
@@ -339,5 +339,5 @@ def _covariance(case: Case) -> Floats | None:
 
 
 def _short(value: float, scale: float) -> str:
-    """Write a number, and 0 for one that is 0 up to rounding."""
+    """Write a number, or 0 if it is 0 up to rounding."""
     return "0" if abs(value) <= 1e-12 * abs(scale) else f"{value:.3g}"

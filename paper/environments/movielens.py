@@ -1,4 +1,4 @@
-"""Environments of films and people, out of a table of ratings as in the paper's MovieLens runs."""
+"""Environments of movies and people, from a table of ratings as in the paper's MovieLens runs."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Whose parameter the rewards of a run follow: see `fit_films`.
+#: Whose parameter the rewards of a run follow; see `fit_films`.
 THETAS = ("user", "everyone")
 
 
 @dataclass(frozen=True, eq=False)
 class FilmModel:
-    """What ratings say of films, of people and of the noise.
+    """A model of ratings: movies, people and noise.
 
     Attributes
     ----------
     films, people : ndarray of int
-        Their numbers in the table, F films and U people.
+        Their numbers in the table, F movies and U people.
     features : ndarray, shape (F, d)
-        Factors of the films.
+        Factors of the movies.
     thetas : ndarray, shape (U, d)
-        A parameter for each of the people.
+        A parameter for each person.
     Sigma : ndarray, shape (d, d)
-        Variances are quadratic forms of the features with this matrix.
+        The matrix of the variances, which are quadratic forms of the features.
     counts : ndarray of int, shape (F,)
-        Ratings of each film.
+        Number of ratings of each movie.
     variances, squares : ndarray, shape (N,)
         Fitted variance and squared residual of each rating.
     """
@@ -64,7 +64,7 @@ def fit_films(
     variance_floor: float = 0.05,
     seed: int = 0,
 ) -> FilmModel:
-    """Factorise ratings, and fit variances to what the factors leave over.
+    """Factorise ratings, and fit variances to the residuals.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ def fit_films(
     ridge : float
         See `speedlib.factorisation.factorise`.
     centre : bool
-        Whether the mean rating is taken off first.
+        Whether the mean rating is subtracted first.
     theta : {"user", "everyone"}
-        ``"user"``: each person has their own factors as the parameter. ``"everyone"``: one
-        parameter, fitted to all ratings by weighted least squares, serves all. The paper says the
-        one in its appendix and the other in its main text.
+        ``"user"``: the parameter is each person's own factors, as in the paper's appendix.
+        ``"everyone"``: one parameter, fitted to all ratings by weighted least squares, is used for
+        all, as in its main text.
     variance_floor : float
         See `speedlib.fitting.fit_model`.
     seed : int
@@ -114,33 +114,34 @@ def draw_run(
     low_probability: float = 0.01,
     noise: str = "gaussian",
 ) -> Environment:
-    """Draw one person and some films at random: the environment of one run.
+    """Draw one person and some movies at random: the environment of one run.
 
     Parameters
     ----------
     model : FilmModel
         From `fit_films`.
     rng : numpy.random.Generator
-        Source of the choice.
+        Source of randomness.
     n_films : int
         Number of actions.
     min_ratings : int
-        Only films with so many ratings are drawn.
+        Only movies with at least this number of ratings are drawn.
     n_low, low_probability
-        Target policy: the noisiest films, and the probability that they share. The paper does not
-        say what policy it evaluates here; this is the one of its other data sets.
+        Target policy: the number of noisiest movies, and the probability that they share. The paper
+        does not say which policy it evaluates here; this is the one of its other data sets.
     noise : str
         Noise law of the bandit.
 
     Raises
     ------
     ValueError
-        If too few films have so many ratings.
+        If too few movies have enough ratings.
     """
     known = np.flatnonzero(model.counts >= min_ratings)
     if known.size < check_count("n_films", n_films, 2):
         raise ValueError(
-            f"min_ratings: only {known.size} films have {min_ratings} ratings; {n_films} are needed"
+            f"min_ratings: {n_films} movies are needed, but only {known.size} have "
+            f"{min_ratings} ratings"
         )
     theta = model.thetas[rng.integers(len(model.thetas))]
     features = model.features[np.sort(rng.choice(known, n_films, replace=False))]

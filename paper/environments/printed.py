@@ -1,7 +1,7 @@
-"""All environments of the paper, as the pages of this book build them, in one place.
+"""All environments of the paper, as the pages of this book build them.
 
-The paper's experiments first, then the environments of its theory. Each comes as a list of cases:
-one, or several draws of an environment that is random.
+The paper's experiments come first, then the environments of its theory. Each is a list of cases:
+one case, or several draws of a random environment.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from speedlib import (
     unit_ball,
 )
 
-#: Dimensions and horizons of the experiment on increasing dimension, the only horizons given.
+#: Dimensions and horizons of the experiment on increasing dimension; the paper gives no others.
 HORIZONS: Mapping[int, int] = {15: 13_000, 20: 18_000, 25: 25_000}
-#: The actions of environment E, and its variances as defined and as its proof has them.
+#: The actions of environment E, and its variances in the definition and in the proof.
 E_VARIANCES: Mapping[str, tuple[float, float, float]] = {
     "E, defined": (0.05, 1.0, 0.05),
     "E, in proof": (1.0, 1.0, 0.05),
@@ -48,9 +48,9 @@ def experiments(
     Parameters
     ----------
     runs : int
-        Draws of those that are random: films, hours of air quality, directions.
+        Draws of the random ones: movies, hours of air quality, directions.
     low_probability : float
-        What the noisiest actions share where the target policy avoids them.
+        The probability that the noisiest actions share if the target policy avoids them.
     preprocessing : {"scale", "centre"}
         Preparation of the features of wines and of air quality.
     noise : str
@@ -81,14 +81,17 @@ def experiments(
 
 
 def theory(*, noise: str = "gaussian", seed: int = 0) -> dict[str, list[Case]]:
-    """Return environment E twice, the lower bound's in 1, 2 and 3 dimensions, and a one-hot one.
+    """Return the environments of the theory.
+
+    These are E with both variances, that of the lower bound in 1, 2 and 3 dimensions, and a one-hot
+    one.
 
     Parameters
     ----------
     noise : str
         Noise law of all.
     seed : int
-        Of the explorations that will be drawn.
+        Seed of the explorations that will be drawn.
     """
     found = {
         **{name: [environment_e(v, noise)] for name, v in E_VARIANCES.items()},
@@ -108,11 +111,11 @@ def turned_ball(
     dimension : int
         d, at least 2.
     first_angle, last_angle : float
-        Angles, in degrees, between the first action and those that are neither it nor informative,
-        equally spaced. The paper names none.
+        The equally spaced angles, in degrees, between the first action and all others except the
+        informative ones. The paper gives none.
     **options
-        Those of `speedlib.environments.high_dimensional_ball`, whose random directions these are
-        and which it returns for angles from 15 to 45.
+        Options of `speedlib.environments.high_dimensional_ball`, which this equals for angles from
+        15 to 45.
     """
     ball = high_dimensional_ball(dimension, **options)
     features, given = ball.bandit.features.copy(), ball.bandit

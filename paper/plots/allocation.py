@@ -1,4 +1,4 @@
-"""Rounds by action: what a strategy asks for beside what the target policy would spend."""
+"""Rounds by action: those that a strategy plans, next to those of the target policy."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from paper.plots.strategies import strategy_style
 from speedbook.figures import in_figure
 
-#: Up to so many actions have two bars and a name each.
+#: Up to this number of actions, each has two bars and a name.
 FEW = 24
-#: More than these are not told apart in one figure; it shows those with the most rounds.
+#: A figure shows at most this number of actions, those with the most rounds.
 MOST = 250
-#: Of many, so many have their names beside them.
+#: If there are many actions, this number of them are named.
 NAMED = 12
-#: Inches: a row of few actions, all rows of many, what stands around them, and a line of names.
+#: Inches: a row of few actions, all rows of many, the space around them, and a line of names.
 ROW, ROWS, AROUND, LETTERS = 0.55, 6.5, 1.4, 0.2
 #: Distance of ticks, as a share of an axis of roots.
 APART = 0.15
@@ -29,17 +29,17 @@ def plot_allocation(
 ) -> Figure:
     """Draw bars of rounds for each action.
 
-    Where actions are many, bars are thin, the policy is a dot each, only those with the most rounds
-    are named, and lengths are the roots of rounds: a design has few actions, and what the policy
-    spends on each of hundreds would vanish beside them.
+    If there are many actions, bars are thin, the policy is drawn as dots, and only the actions with
+    the most rounds are named. Lengths are then the roots of rounds: a design has few actions, and
+    next to their rounds the policy's rounds for each of hundreds would vanish.
 
     Parameters
     ----------
     names : sequence of str, length A
     policy : array, shape (A,)
-        Rounds that the target policy would spend.
+        Rounds of the target policy.
     explored, committed : array, shape (A,)
-        Rounds that SPEED asks for, exploring and after it.
+        Rounds of SPEED, during and after exploration.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def plot_allocation(
         np.asarray(rounds, dtype=float) for rounds in (policy, explored, committed)
     )
     most = np.maximum(policy, explored + committed)
-    # Stable, and in the order of the table.
+    # A stable sort keeps the order of the table.
     shown = np.sort(np.argsort(-most, kind="stable")[:MOST])
     policy, explored, committed = policy[shown], explored[shown], committed[shown]
     many = len(shown) > FEW
@@ -81,13 +81,13 @@ def plot_allocation(
         ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
     left = f", for the {len(shown)} of {len(most)} actions with the most"
-    ax.set_title("rounds asked for" + left * (len(shown) < len(most)))
+    ax.set_title("planned rounds" + left * (len(shown) < len(most)))
     fig.legend(loc="outside lower center", ncols=3)
     return fig
 
 
 def named_rows(rounds: NDArray[np.float64], apart: int) -> list[int]:
-    """Return which rows are named: those with the most rounds, this many rows apart or more."""
+    """Return the rows that are named: those with the most rounds, at least `apart` rows apart."""
     chosen: list[int] = []
     for row in np.argsort(-rounds, kind="stable").tolist():
         if all(abs(row - other) >= apart for other in chosen):
@@ -96,7 +96,7 @@ def named_rows(rounds: NDArray[np.float64], apart: int) -> list[int]:
 
 
 def root_ticks(most: float) -> list[int]:
-    """Return round numbers up to the most rounds whose roots lie well apart."""
+    """Return round numbers, up to the most rounds, whose roots are well apart."""
     ticks: list[int] = []
     for power in range(int(np.log10(most)), -1, -1):
         for tick in (5 * 10**power, 2 * 10**power, 10**power):

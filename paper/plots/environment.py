@@ -1,8 +1,8 @@
-"""An environment in one picture: arrows, noise, target policy, and the optimal shares beside it."""
+"""An environment in one picture: arrows, noise, target policy and optimal shares."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,15 +16,19 @@ from speedlib.designs import Design, optimal_design, target_direction
 
 Floats = NDArray[np.float64]
 
-#: Up to so many actions have a place and a number each; more are dots over their noise.
+#: Up to this number of actions, each has a place and a number; more are dots over their noise.
 FEW = 24
-#: Up to so many have their standard deviation written below their number.
+#: Up to this number of actions, the standard deviation is written below each number.
 WRITTEN = 8
 POLICY, BEST = figures.COLOURS["vermilion"], figures.COLOURS["blue"]
 #: The ellipse of the noise reaches this far, as a share of the longest arrow.
 ELLIPSE = 0.6
-#: Of arrows whose tips are this near, as a share of the longest, one has a number.
+#: Of arrows whose tips are this close, as a share of the longest, only one has a number.
 CLOSE = 0.12
+#: A label stands this far from the tip that it names, as a share of the longest arrow.
+AWAY = 0.13
+#: With so much room, as a share of the longest arrow, it stands ahead of its arrow.
+ROOM = 0.1
 
 
 def show_environment(
@@ -37,9 +41,9 @@ def show_environment(
 ) -> None:
     r"""Display the environment of a page: arrows, noise, target policy and optimal shares.
 
-    With two features the actions are arrows, counted from 1, beside the direction
-    :math:`c=\sum_a\pi(a)x(a)`, and the noise is the ellipse whose half-width along a unit vector
-    :math:`u` is :math:`\sqrt{u^\top\Sigma u}`, in a unit of its own. Whatever the dimension, bars
+    With two features the actions are arrows, counted from 1, drawn with the direction
+    :math:`c=\sum_a\pi(a)x(a)`. The noise is the ellipse whose half-width along a unit vector
+    :math:`u` is :math:`\sqrt{u^\top\Sigma u}`, in a unit of its own. In every dimension, bars
     compare the shares of the target policy with those of the optimal design; above `FEW` actions
     they are dots over the standard deviation of the noise.
 
@@ -49,11 +53,11 @@ def show_environment(
     policy : array, shape (A,)
         Nonnegative, of sum 1.
     name : str
-        Of the figure, as for `speedbook.figures.show`.
+        Name of the figure, as for `speedbook.figures.show`.
     Sigma : array, shape (d, d), optional
         The matrix of the noise, from which the variances follow.
     variances : array, shape (A,), optional
-        Variances of the actions, where they follow from no matrix.
+        Variances of the actions, if they do not come from a matrix.
 
     Raises
     ------
@@ -73,13 +77,13 @@ def show_environment(
 
 
 def environment_words(policy: Floats, variances: Floats, design: Design) -> str:
-    """Return what the picture of an environment tells.
+    """Return the description of an environment's picture.
 
     Parameters
     ----------
     policy, variances : ndarray, shape (A,)
     design : Design
-        The optimal one.
+        The optimal design.
     """
     sigma, support = np.sqrt(variances), design.support
     listed = ", ".join(f"{100 * design.weights[a]:.0f} % to action {a + 1}" for a in support[:5])
@@ -101,6 +105,8 @@ def _draw(
         fig, (left, right) = plt.subplots(1, 2, figsize=(5.2, 2.9), width_ratios=(1, 1.1))
         _draw_arrows(left, features, target_direction(features, policy), design, Sigma)
     (_draw_bars if few else _draw_dots)(right, policy, np.sqrt(variances), design.weights)
+    # Equal scales change the ticks, which the layout must know before it makes room for them.
+    fig.draw_without_rendering()
     return fig
 
 
@@ -117,23 +123,30 @@ def _draw_arrows(
         ax.fill(*ellipse, color=figures.PALE["grey"], zorder=0)
         place = int(np.argmin(ellipse[0] + ellipse[1]))
         _write(ax, "noise", ellipse[:, place], (-2, -9), figures.GREY)
+        corners = np.array([[-0.25, -1.5 * AWAY], [0.25, -1.5 * AWAY]])
+        ax.update_datalim(ellipse[:, place] + longest * corners)
     best = np.isin(np.arange(len(features)), design.support)
     colours = np.where(best, BEST, figures.GREY)
     for arrow, used, colour in zip(features, best, colours, strict=True):
         _arrow(ax, arrow, colour, 2.0 if used else 1.1)
     numbered: list[Floats] = []
-    for a in np.argsort(~best, kind="stable"):  # the optimal design's keep theirs
+    labels: list[Floats] = []
+    drawn = np.vstack([features, direction])
+    for a in np.argsort(~best, kind="stable"):  # actions of the optimal design keep their numbers
         arrow = features[a]
         if all(np.linalg.norm(arrow - other) > CLOSE * longest for other in numbered):
-            away = arrow / max(np.linalg.norm(arrow), np.finfo(float).tiny) * 9
-            _write(ax, f"{a + 1}", arrow, away, colours[a])
+            way = _clear_way(arrow, drawn, labels)
+            _write(ax, f"{a + 1}", arrow, 9 * way, colours[a])
             numbered.append(arrow)
+            labels.append(arrow + AWAY * longest * way)
     _arrow(ax, direction, POLICY, 2.0)
-    _write(ax, "c", direction, 9 * _free_side(direction, features), POLICY)
-    # Arrows are annotations, which do not widen the axes.
+    way = _clear_way(direction, drawn, labels)
+    _write(ax, "c", direction, 9 * way, POLICY)
+    # Arrows are annotations, which do not widen the axes, and neither do labels.
+    ax.update_datalim([*labels, direction + AWAY * longest * way])
     ax.plot(*np.vstack([features, direction, np.zeros(2)]).T, linestyle="none")
     ax.set_aspect("equal", adjustable="datalim")
-    ax.margins(0.15)
+    ax.margins(0.08)
     ax.set_title("actions, and c in red", fontsize=11)
 
 
@@ -143,13 +156,23 @@ def _arrow(ax: Axes, tip: Floats, colour: str, width: float) -> None:
     ax.annotate("", tuple(tip), (0, 0), arrowprops=style)
 
 
-def _free_side(direction: Floats, arrows: Floats) -> Floats:
-    """Return the unit vector across the direction on whose side the nearest tip is farther."""
-    side = np.array([-direction[1], direction[0]])
-    side /= max(np.linalg.norm(side), np.finfo(float).tiny)
-    step = 0.1 * np.linalg.norm(arrows, axis=1).max() * side
-    nearest = [np.linalg.norm(arrows - direction - s * step, axis=1).min() for s in (1, -1)]
-    return np.asarray(side if nearest[0] > nearest[1] else -side)
+def _clear_way(tip: Floats, arrows: Floats, labels: list[Floats]) -> Floats:
+    """Return the unit vector from a tip to where its label is clear of arrows and other labels.
+
+    That is ahead if there is room, and otherwise ahead or to a side, where there is most.
+    """
+    longest = np.linalg.norm(arrows, axis=1).max()
+    ahead = tip / max(np.linalg.norm(tip), np.finfo(float).tiny)
+    across = np.array([-ahead[1], ahead[0]])
+    ways = [ahead, across, -across]
+    rooms = []
+    for way in ways:
+        spot = tip + AWAY * longest * way
+        squares = np.maximum(np.sum(arrows**2, axis=1), np.finfo(float).tiny)
+        along = np.clip(arrows @ spot / squares, 0, 1)
+        nearest = np.linalg.norm(spot - along[:, None] * arrows, axis=1)
+        rooms.append(min([*nearest, *(np.linalg.norm(spot - label) for label in labels)]))
+    return ahead if rooms[0] > ROOM * longest else ways[int(np.argmax(rooms))]
 
 
 def _write(ax: Axes, text: str, place: Floats, away: ArrayLike, colour: str) -> None:
@@ -178,8 +201,10 @@ def _draw_bars(ax: Axes, policy: Floats, sigma: Floats, best: Floats) -> None:
     ax.set_xticks(place, names)
     ax.grid(axis="x", visible=False)
     ax.set_title("share of the rounds, %", fontsize=11)
-    # Room above the bars for the legend.
-    ax.set_ylim(0, 135 * max(policy.max(), best.max()))
+    # Room above the bars for the legend, more of it where those below it are tall.
+    below = len(policy) // 2
+    tallest, near = (max(policy[i:].max(), best[i:].max()) for i in (0, below))
+    ax.set_ylim(0, max(135 * tallest, 155 * near))
     ax.legend(loc="upper right")
 
 
@@ -187,9 +212,13 @@ def _draw_dots(ax: Axes, policy: Floats, sigma: Floats, best: Floats) -> None:
     ax.plot(sigma, 100 * policy, ".", markersize=4, color=POLICY, alpha=0.6, label="policy")
     used = best > 0
     ax.plot(sigma[used], 100 * best[used], "o", color=BEST, label="optimal, where not 0")
-    ax.set_yscale("symlog", linthresh=max(float(100 / len(policy)), 0.01))
-    ax.set_ylim(0, None)
+    linear = max(float(100 / len(policy)), 0.01)
+    ax.set_yscale("symlog", linthresh=linear)
+    # Powers of ten that are not too near to zero, of which every number would lie on another.
+    ax.set_yticks([0, *10.0 ** np.arange(np.ceil(np.log10(linear)), 3)])
+    ax.minorticks_off()
+    ax.set_ylim(0, 200 * max(policy.max(), best.max()))
     ax.yaxis.set_major_formatter("{x:g}")
     ax.set_xlabel("σ of the noise of an action")
     ax.set_title("share of the rounds, %", fontsize=11)
-    ax.legend(loc="best")
+    cast(Figure, ax.get_figure()).legend(loc="outside lower center", ncols=2)

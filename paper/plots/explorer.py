@@ -1,8 +1,8 @@
-"""The pictures that stand for the explorer where it cannot run: on paper and without JavaScript.
+"""The pictures that replace the explorer on paper and without JavaScript.
 
-``python -m paper.plots.explorer`` draws them all, two for each preset, and writes beside them what
-each tells. A test compares that with what the library says today. Actions are counted from 1, as
-the explorer counts them.
+``python -m paper.plots.explorer`` draws them all, two for each preset, and writes their
+descriptions to a file. A test compares these with the current results of the library. Actions are
+counted from 1, as in the explorer.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from speedlib.strategies import SPEED
 
 Floats = NDArray[np.float64]
 
-#: Inches; a hundred pixels of the page each, so that a narrow phone shows a picture whole.
+#: Inches, of a hundred pixels each, so a narrow phone shows the whole picture.
 WIDTH, HEIGHT = 3.6, 4.4
-#: Below the presets' folder of scripts.
+#: Paths of the presets and of the pictures.
 PRESETS = "book/_static/explorer/presets.js"
 PICTURES = "book/_static/figures/explorer"
 
-#: A set that is this many times longer than wide is drawn with unequal units.
+#: A set is drawn with unequal units if it is longer than this multiple of its width.
 MOST_OBLONG = 5
 
-#: As the explorer has them.
+#: As in the explorer.
 OURS, POLICY = figures.COLOURS["blue"], figures.COLOURS["vermilion"]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A preset as the library sees it.
+    """A preset, with the results of the library.
 
     Parameters
     ----------
     title : str
     state : mapping
-        As ``book/_static/explorer/presets.js`` has it.
+        The state in ``book/_static/explorer/presets.js``.
     """
 
     title: str
@@ -93,21 +93,21 @@ class Experiment:
         return self._ratio(self.policy)
 
     def believed(self, psd: bool) -> tuple[Floats, Design, float]:
-        """Return what exploration without error leads to.
+        """Return the result of exploration without error.
 
         Parameters
         ----------
         psd : bool
-            Whether the matrix fitted has to be positive semidefinite.
+            Whether the fitted matrix must be positive semidefinite.
 
         Returns
         -------
         variances : ndarray, shape (A,)
-            What SPEED takes the variances for, its floor included.
+            The variances that SPEED estimates, with its floor.
         design : Design
-            What it commits to.
+            The design to which it commits.
         ratio : float
-            The loss of that over the least.
+            The loss of this design over the smallest loss.
         """
         counts = np.zeros(len(self.features), dtype=int)
         counts[self.state["explored"]] = 1
@@ -137,7 +137,7 @@ def read_experiments(root: Path) -> dict[str, Experiment]:
 
 
 def design_words(experiment: Experiment) -> str:
-    """Return what the picture of the first tab tells."""
+    """Return the description of the first tab's picture."""
     weights = experiment.design.weights
     return (
         f"{experiment.title}: the ray along c leaves Elfving's set {_where(experiment)}. "
@@ -147,7 +147,7 @@ def design_words(experiment: Experiment) -> str:
 
 
 def explore_words(experiment: Experiment) -> str:
-    """Return what the picture of the second tab tells."""
+    """Return the description of the second tab's picture."""
     variances, design, ratio = experiment.believed(psd=False)
     _, _, mended = experiment.believed(psd=True)
     off = np.abs(np.log(variances / experiment.variances))
@@ -156,13 +156,13 @@ def explore_words(experiment: Experiment) -> str:
     found = "finds all variances"
     if off[worst] > 1e-6:
         found = (
-            f"takes the variance {_number(experiment.variances[worst])} of action {worst + 1} "
-            f"for {_number(variances[worst])}"
+            f"estimates the variance {_number(experiment.variances[worst])} of action {worst + 1} "
+            f"as {_number(variances[worst])}"
         )
     return (
-        f"{experiment.title}: exploring actions {explored} without end {found}. Of the rounds the "
-        f"design believed in {_shares(design.weights)}; its loss is {_times(ratio)}, and with a "
-        f"positive semidefinite fit {_times(mended)}."
+        f"{experiment.title}: unlimited exploration of actions {explored} {found}. Of the rounds "
+        f"the design for this estimate {_shares(design.weights)}; its loss is {_times(ratio)}, and "
+        f"with a positive semidefinite fit {_times(mended)}."
     )
 
 
@@ -197,7 +197,7 @@ def _number(value: float) -> str:
 
 
 def draw_design(experiment: Experiment) -> Figure:
-    """Draw Elfving's set, the ray, and the shares of the optimal design beside the policy's."""
+    """Draw Elfving's set, the ray, and the shares of the policy and of the optimal design."""
     fig, (plane, bars) = _axes()
     points = experiment.features / np.sqrt(experiment.variances)[:, None]
     both = np.vstack([points, -points])
@@ -223,7 +223,7 @@ def draw_design(experiment: Experiment) -> Figure:
 
 
 def draw_explore(experiment: Experiment) -> Figure:
-    """Draw variances as they are and as they are believed, and the shares that follow from them."""
+    """Draw the true and the estimated variances, and the shares that follow from them."""
     variances, design, _ = experiment.believed(psd=False)
     fig, (top, bars) = _axes()
     place = np.arange(len(variances))
@@ -235,8 +235,8 @@ def draw_explore(experiment: Experiment) -> Figure:
     top.set_ylim(0, 1.15 * max(experiment.variances.max(), variances.max()))
     top.margins(x=0.1)
     top.grid(axis="x", visible=False)
-    top.set_title("variance: – true, ● believed", fontsize=11)
-    shares = {"best design": experiment.design.weights, "believed best": design.weights}
+    top.set_title("variance: – true, ● estimated", fontsize=11)
+    shares = {"best design": experiment.design.weights, "for the estimate": design.weights}
     _draw_shares(bars, shares, figures.COLOURS["grey"])
     return fig
 
@@ -262,7 +262,7 @@ def _name(ax: Axes, action: int, point: Floats, strong: bool) -> None:
 
 
 def _draw_shares(ax: Axes, shares: Mapping[str, Floats], first: str) -> None:
-    """Draw two designs beside each other, the first in a given colour."""
+    """Draw two designs next to each other, the first in a given colour."""
     for side, colour, (label, weights) in zip((-1, 1), (first, OURS), shares.items(), strict=True):
         place = np.arange(len(weights))
         ax.bar(place + 0.2 * side, weights, 0.38, color=colour, label=label)
@@ -274,12 +274,12 @@ def _draw_shares(ax: Axes, shares: Mapping[str, Floats], first: str) -> None:
     ax.figure.legend(loc="outside lower center", ncols=2, fontsize=10)
 
 
-#: By the name of the tab: what draws its picture, and what says what it shows.
+#: By tab: the functions that draw its picture and that describe it.
 TABS = {"design": (draw_design, design_words), "explore": (draw_explore, explore_words)}
 
 
 def pictures(root: Path) -> dict[str, tuple[Figure, str]]:
-    """Return figure and words of each picture, by its name.
+    """Return the figure and the description of each picture, by name.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def pictures(root: Path) -> dict[str, tuple[Figure, str]]:
 
 
 def write_pictures(root: Path) -> None:
-    """Draw all pictures and write them with what they tell.
+    """Draw all pictures, and write them with their descriptions.
 
     Parameters
     ----------

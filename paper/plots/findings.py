@@ -1,4 +1,4 @@
-"""A picture of which environments keep which assumptions."""
+"""A picture of which assumptions hold in which environments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paper.environments.assumptions import ASSUMPTIONS, SIGNS, Finding
 from paper.plots.tables import draw_cells
 from speedbook.figures import INK, PALE, in_figure
 
-#: The shade of a cell, between 0 and 1, and the colour that it stands for.
+#: The shade of a cell, between 0 and 1, and its colour.
 SHADES: Mapping[bool | None, tuple[float, str]] = {
     False: (0.0, PALE["vermilion"]),
     None: (0.5, PALE["grey"]),
@@ -23,8 +23,8 @@ SHADES: Mapping[bool | None, tuple[float, str]] = {
 def plot_findings(ax: Axes, table: Mapping[str, Mapping[str, Finding]]) -> None:
     """Draw assumptions by environments: a sign in each cell, on the colour of its word.
 
-    The table holds for each environment its findings, as `examine` returns them. A line parts what
-    the paper states from what its proofs need besides.
+    The table holds the findings of each environment, as `examine` returns them. A line separates
+    the stated assumptions from those that only the proofs need.
     """
     holds = [[findings[key].holds for findings in table.values()] for key in ASSUMPTIONS]
     shades = pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Mean squared errors in units of the oracle loss, or of running the policy; drawn and listed."""
+"""Mean squared errors relative to the oracle loss or to running the policy, as plot or table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from speedlib.comparison import Comparison, with_ends
 if TYPE_CHECKING:
     from speedlib.curves import MSECurves
 
-#: What figures call the strategy at 1, which needs no design.
+#: The label of the strategy at 1, which needs no design.
 JUST_RUN = "just run the policy"
-#: Ratios lie close where the highest is less than this many times the lowest.
+#: Ratios are close if the highest is less than this multiple of the lowest.
 CLOSE = 12
 
 
@@ -52,7 +52,7 @@ def plot_ratios(
 def over_policy(
     found: MSECurves | Comparison, policy: str, base: MSECurves | Comparison | None = None
 ) -> dict[str, tuple[Any, Any, Any]]:
-    """Return rounds, errors in units of those of running the policy, and their standard errors.
+    """Return rounds, errors relative to those of running the policy, and their standard errors.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def over_policy(
     policy : str
         The strategy that runs the policy, whose own errors become 1.
     base : MSECurves or Comparison, optional
-        What holds its errors, at the same budgets; by default what is compared.
+        The source of its errors, at the same budgets; by default `found`.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def over_policy(
     if policy not in base.strategies:
         raise ValueError(f"policy: must be one of {', '.join(base.strategies)}; got {policy!r}")
     if not np.array_equal(base.rounds, found.rounds):
-        raise ValueError("base: needs the rounds of what is compared")
+        raise ValueError("base: must have the same rounds as found")
     own = base.strategies.index(policy)
     ratio = found.mse / base.mse[..., [own], :]
     if isinstance(found, Comparison):
@@ -85,7 +85,7 @@ def over_policy(
         ratio = np.exp(logs.mean(axis=0))
         relative = logs.std(axis=0, ddof=1) / np.sqrt(len(logs))
     elif isinstance(base, Comparison):
-        raise TypeError("base: must be curves of one environment, as what is compared is")
+        raise TypeError("base: must be curves of one environment, like found")
     else:
         policy_share = base.standard_error[own] / base.mse[own]
         relative = np.hypot(found.standard_error / found.mse, policy_share)
@@ -113,9 +113,9 @@ def plot_over_policy(
 
 
 def read_off_ratios(ax: Axes) -> None:
-    """Name ratios on a log axis as people say them: 0.5, 1, 2, 5, and more where they lie close.
+    """Label a log axis with plain ratios: 0.5, 1, 2, 5, and more of them on a short axis.
 
-    Call it last: which ones depends on the limits of the axis.
+    Call it last, since the labels depend on the limits of the axis.
     """
     ax.set_yscale("log")
     ax.autoscale_view()
@@ -129,9 +129,9 @@ def read_off_ratios(ax: Axes) -> None:
 def ratio_table(curves: MSECurves, level: float = 0.95) -> pd.DataFrame:
     """Return the ratios to the oracle loss with intervals as text, a column for each strategy.
 
-    An interval wider than half of its ratio is that of the ratio's logarithm and tells its ends: it
-    would be lopsided, and may not go below zero. A level that is not strictly between 0 and 1 is a
-    ValueError.
+    An interval wider than half of its ratio is computed for the logarithm and written by its ends,
+    since it is asymmetric and must not include negative numbers. Raises a ValueError unless the
+    level is strictly between 0 and 1.
     """
     z = -ndtri((1 - check_share("level", level)) / 2)
 

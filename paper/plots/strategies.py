@@ -1,9 +1,8 @@
-"""How strategies are drawn.
+"""The style of strategies in plots.
 
-A strategy keeps its colour, marker and line on every page, so that a reader learns them once. SPEED
-stands out, running the policy is the one it is compared with, and what else there is stays grey.
-The colours are the house's; marker and line say the same again for readers who see no colours and
-for prints in grey.
+A strategy has the same colour, marker and line on every page. SPEED stands out, running the policy
+is its comparison, and all other strategies are grey. The colours are those of all figures. Marker
+and line also distinguish the strategies, for readers who see no colours and for prints in grey.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from speedbook.figures import COLOURS, GREY, in_figure
 if TYPE_CHECKING:
     from speedlib.curves import MSECurves
 
-#: What is drawn for comparison alone: told apart by marker, line and name.
+#: Strategies that are drawn only for comparison; they differ by marker, line and name.
 BASELINE: Mapping[str, Any] = {"color": COLOURS["grey"], "linewidth": 1.2, "zorder": 2}
 
 #: How each strategy is drawn, on every page.
@@ -101,8 +100,8 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "Per-arm": {**BASELINE, "marker": "P", "linestyle": (0, (3, 1, 1, 1))},
 }
 
-#: What figures call SPEED under the two readings of its estimate of the noise matrix, which differ
-#: in their lines only: neither is the lesser one. Formulas stand as they are.
+#: The labels of SPEED under the two readings of its estimate of the noise matrix, which differ in
+#: their lines only, since neither is less important. Formulas are not escaped.
 READINGS: Mapping[str, str] = {
     "SPEED": "SPEED, unconstrained,\nwith a floor",
     "SPEED-PSD": "SPEED, $\\hat\\Sigma\\succeq0$,\nas the proofs assume",
@@ -150,11 +149,11 @@ def plot_mse(
         Strategy name to a triple (rounds, mean, stderr) of equally long arrays. The bars show one
         standard error to either side.
     title : str
-        What is drawn; it stands above the axes in place of a sideways label. It may hold formulas.
+        Says what is drawn, above the axes and in place of a rotated label; it may hold formulas.
     yscale : {"log", "linear"}
-        Ratios and regrets that may be negative are better on a linear scale.
+        A linear scale is better for ratios, and for regrets that may be negative.
     names : mapping, optional
-        What some strategies are called in the figure, such as `READINGS`.
+        Labels of some strategies in the figure, such as `READINGS`.
 
     Raises
     ------
@@ -178,11 +177,11 @@ def plot_mse(
         ax.errorbar(rounds, mean, stderr, **style)
         ends[name] = (float(rounds[-1]), float(mean[-1]))
         budgets |= set(rounds.tolist())
-    if all(longest < 1e6 for longest, _ in ends.values()):  # else neighbouring ticks would touch
+    if all(longest < 1e6 for longest, _ in ends.values()):  # otherwise tick labels would touch
         ax.xaxis.set_major_formatter(ROUNDS)
     low, high = np.log10(ax.get_xlim())
     if budgets and np.floor(high) <= np.ceil(low):
-        # At most one power of ten is in sight, by which nobody can read the others off.
+        # With at most one power of ten in view, nobody could read the other values.
         ax.xaxis.set_major_locator(FixedLocator([min(budgets), max(budgets)]))
         ax.xaxis.set_major_formatter(ROUNDS)
     label_ends(ax, ends, names)
@@ -197,9 +196,9 @@ def plot_curves(
 ) -> None:
     """Draw simulated curves, with a ring where pulls often do not determine the value.
 
-    A ring stands where at least one replication in a hundred is inestimable, and the title says so.
-    Its error then comes from a generalised inverse, and the mean squared error holds a bias. The
-    rest is as in `plot_mse`.
+    A ring marks a point at which at least one replication in a hundred is inestimable, and the
+    title says so. The error of such a replication comes from a generalised inverse, so the mean
+    squared error includes a bias. All else is as in `plot_mse`.
     """
     often = curves.inestimable >= INESTIMABLE
     if often.any():
@@ -231,17 +230,17 @@ def _check_curve(name: str, rounds: NDArray[Any], mean: NDArray[Any], stderr: ND
 
 
 def name_in_figure(name: str, names: Mapping[str, str] | None = None) -> str:
-    """Return what a figure calls a strategy: what `names` says, else its name, taken literally."""
+    """Return the label of a strategy: its entry in `names`, else its literal name."""
     return names[name] if names and name in names else in_figure(name)
 
 
 def label_ends(
     ax: Axes, ends: Mapping[str, tuple[float, float]], names: Mapping[str, str] | None = None
 ) -> None:
-    """Write each strategy's name beside the end of its curve, moved apart where they would touch.
+    """Write each strategy's name next to the end of its curve, moved apart if they would touch.
 
     The ends are the last points of the curves, in data coordinates; `names`, as in `plot_mse`, may
-    have several lines. Call it last: the places depend on the limits of the axes.
+    have several lines. Call it last, since the places depend on the limits of the axes.
     """
     ax.autoscale_view()
     to_axes = ax.transData + ax.transAxes.inverted()
@@ -250,10 +249,10 @@ def label_ends(
     ordered = sorted(ends, key=lambda name: ends[name][1])
     words = [name_in_figure(name, names) for name in ordered]
     heights = [float(to_axes.transform(ends[name])[1]) for name in ordered]
-    # Formulas are taller than letters; those of names in several lines are to fit, too.
+    # Formulas are taller than letters, and names of several lines must fit too.
     lines = np.array([1 + 1.2 * text.count("\n") for text in words])
     gaps = line * (lines[1:] + lines[:-1]) / 2
-    # The lowest is to keep clear of the axis below it.
+    # The lowest name must not touch the axis below it.
     low = 0.02 + line * (lines[0] - 1) / 2 if ordered else 0.0
     for name, text, place in zip(ordered, words, spread(heights, gaps, low=low), strict=True):
         color = STRATEGIES[name]["color"]
@@ -277,7 +276,7 @@ def label_ends(
 
 
 def darker(color: str) -> tuple[float, float, float]:
-    """Letters are thin: darken their colour until the palest has a contrast of 4.5 on white."""
+    """Return a colour for thin letters, so dark that every one has a contrast of 4.5 on white."""
     red, green, blue = (0.72 * part for part in to_rgb(color))
     return red, green, blue
 
@@ -285,9 +284,9 @@ def darker(color: str) -> tuple[float, float, float]:
 def spread(places: Sequence[float], gap: ArrayLike, low: float = -np.inf) -> list[float]:
     """Move ascending places as little as possible (least squares) until they are `gap` apart.
 
-    The gap is one number, or one for each two neighbours. Subtracting what the gaps add up to turns
-    the task into isotonic regression, which raising to `low`, the least place allowed, leaves
-    optimal.
+    The gap is one number, or one for each pair of neighbours. Subtracting the sums of the gaps
+    turns the task into isotonic regression. Its solution stays optimal when it is raised to `low`,
+    the lowest place allowed.
 
     Examples
     --------

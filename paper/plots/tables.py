@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") -> None:
     """Draw a table of shares as shaded cells with the percentages written in them.
 
-    The shares lie between 0 and 1, such as `speedlib.comparison.by_variance` returns. The title
-    says what the cells show, and the label below what the columns are. Anything else in a cell is a
-    ValueError.
+    The shares are between 0 and 1, as `speedlib.comparison.by_variance` returns them; anything else
+    in a cell raises a ValueError. The title describes the cells, and the label below the columns.
     """
     import seaborn
 
@@ -29,9 +28,9 @@ def plot_shares(ax: Axes, table: pd.DataFrame, *, title: str, xlabel: str = "") 
     percentages = [
         [f"{100 * x:.0f}" if x >= 0.005 else "·" for x in row] for row in table.to_numpy()
     ]
-    # From nearly white to a blue that letters still stand out from; it reads in grey, too.
+    # From nearly white to a blue on which letters are readable, also in grey.
     blues = seaborn.light_palette(COLOURS["sky"], as_cmap=True)
-    # The square root lets small shares be seen; that of the colour, as the numbers stay shares.
+    # The square root makes small shares visible; it applies to the colours, not to the numbers.
     draw_cells(ax, table.astype(float), percentages, blues, PowerNorm(0.5, 0.0, 1.0))
     for label, name in zip(ax.get_yticklabels(), table.index, strict=True):
         label.set_color(darker(STRATEGIES[name]["color"]) if name in STRATEGIES else INK)
@@ -43,7 +42,7 @@ def _check_shares(table: pd.DataFrame) -> None:
     for label, cells in table.items():
         if cells.dtype.kind not in "iuf":
             raise TypeError(f"table: expected numbers in column {label!r}; got dtype {cells.dtype}")
-        # Shares that were added up may miss 1 by a rounding error.
+        # Sums of shares may exceed 1 by a rounding error.
         wrong = ~((cells >= 0) & (cells <= 1 + 1e-9)).to_numpy()
         if wrong.any():
             row = int(np.argmax(wrong))
@@ -62,13 +61,13 @@ def draw_cells(
 ) -> None:
     """Shade the cells of a table by numbers between 0 and 1, and write a word into each.
 
-    The words have the shape of the table, which also names rows and columns. The colours go from 0
-    to 1 and must be pale: all letters are of ink. seaborn would write in white on what is darker
-    than the middle, and that is faint.
+    The words have the shape of the table, which also names rows and columns. The colours range from
+    0 to 1 and must be pale, since all letters are dark. seaborn would write in white on the darker
+    half, which is hard to read.
     """
     import seaborn
 
-    # seaborn draws labels as soon as it has them, to see whether they overlap.
+    # seaborn draws labels as soon as it has them, to check whether they overlap.
     shades = shades.set_axis(_names(shades.index), axis=0)
     shades = shades.set_axis(_names(shades.columns), axis=1)
     seaborn.heatmap(
@@ -89,9 +88,9 @@ def draw_cells(
 
 
 def _names(index: pd.Index) -> list[str]:
-    """Return names as they are drawn, those of several levels joined as seaborn does.
+    """Return names as they are drawn, with several levels joined as seaborn does.
 
-    A name may have several lines: columns are narrow.
+    A name may have several lines, since columns are narrow.
     """
     names = ["-".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in index]
     return ["\n".join(map(in_figure, name.split("\n"))) for name in names]
@@ -102,8 +101,8 @@ def plot_calibration(
 ) -> None:
     """Draw mean squared residuals against fitted variances, group by group.
 
-    The arrays, shape (G,), are those of `speedlib.fitting.Calibration`. Where the variances are
-    right, the points lie on the diagonal, up to their bars of two standard errors.
+    The arrays, shape (G,), are those of `speedlib.fitting.Calibration`. If the variances are right,
+    the points are on the diagonal, up to their bars of two standard errors.
     """
     fitted, observed = np.asarray(fitted, dtype=float), np.asarray(observed, dtype=float)
     ends = [0.0, 1.05 * max(fitted.max(), observed.max())]

@@ -1,12 +1,12 @@
-r"""Booking: how wished-for shares become pulls, and optimism that books, pull by pull.
+r"""Booking: how planned shares become pulls, and booked optimism, pull by pull.
 
-In every round somebody books shares of one pull to the actions, :math:`q_t(a) \ge 0` with
-:math:`\sum_a q_t(a) = 1`, and then one action is pulled: the one whose bookings so far exceed its
-pulls most. The rule is known, as C-tracking and as the greedy rule of the cup game. The bookings
-may be anybody's, also an adversary's who sees the pulls.
+In every round, shares of one pull are booked to the actions, :math:`q_t(a) \ge 0` with
+:math:`\sum_a q_t(a) = 1`. Then the action whose bookings so far exceed its pulls most is pulled.
+The rule is known as C-tracking and as the greedy rule of the cup game. The bookings are arbitrary;
+even an adversary who sees the pulls may choose them.
 
-`play` is the reference for the strategy that the library runs in batches: it books and pulls round
-by round, as the theorem on booked optimism has it, and keeps what the proof speaks of.
+`play` is the reference for the strategy that the library runs in batches. It books and pulls round
+by round, as in the theorem on booked optimism, and keeps the quantities of the proof.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from speedlib.checks import Counts, Floats
 def lead_bound(actions: int, largest: int = 1) -> float:
     r"""Return :math:`\mu_k = \sum_{j=k+1}^A 1/j`, for the mean of the k largest leads.
 
-    A lead is what was booked to an action minus what was pulled of it.
+    A lead is the number of pulls booked to an action minus its actual pulls.
 
     Examples
     --------
@@ -52,8 +52,8 @@ def leads(bookings: Floats) -> Floats:
 def last_one_standing(actions: int) -> Floats:
     """Return the bookings that raise one lead to the bound, shape (A - 1, A).
 
-    Each round is booked evenly to the actions that have not been pulled yet. With ties broken for
-    the first, the last action stays.
+    Each round is booked evenly to the actions that have not been pulled yet. If ties go to the
+    first action, the last action remains.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def last_one_standing(actions: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    r"""A run, with what the proof speaks of; leads and errors are the extremes over all rounds.
+    r"""A run with the quantities of the proof; leads and errors are extremes over all rounds.
 
     Parameters
     ----------

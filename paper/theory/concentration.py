@@ -1,7 +1,7 @@
-r"""How well exploration knows the variances: as printed, and as corrected.
+r"""How precisely exploration determines the variances: as printed, and as corrected.
 
-"Printed" functions return what a statement of the paper says, hidden constants as arguments. The
-others are what the pages on Lemma 1 and on what follows from it put in its place.
+"Printed" functions return the bound in a statement of the paper, with hidden constants as
+arguments. The others replace it on the pages on Lemma 1 and its consequences.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def printed_radius(
 def printed_multiplicative_budget(
     d: int, n_actions: int, variance_ratio: float, delta: float, constant: float = 1.0
 ) -> float:
-    r"""Return the budget n from which the multiplicative corollary is said to hold.
+    r"""Return the budget n from which on the multiplicative corollary holds, as printed.
 
     .. math:: \frac{4C^2d^2\sigma^2_{\max}\log^2(A/\delta)}{\sigma^2_{\min}}
 
@@ -64,7 +64,7 @@ def printed_multiplicative_budget(
 def printed_additive_budget(
     d: int, n_actions: int, variance_ratio: float, delta: float, constant: float = 1.0
 ) -> float:
-    r"""Return the budget n from which the additive corollary is said to hold.
+    r"""Return the budget n from which on the additive corollary holds, as printed.
 
     .. math:: \frac{16C^2d^4\sigma^4_{\max}\log^2(A/\delta)}{\sigma^4_{\min}}
 
@@ -76,9 +76,9 @@ def printed_additive_budget(
 def limit_covariance(
     features: ArrayLike, variances: ArrayLike, exploration: ArrayLike, kappa: float = 2.0
 ) -> Floats:
-    r"""Return the covariance of the errors of all variances as exploration goes on, shape (A, A).
+    r"""Return the limit covariance of the errors of all variances, shape (A, A).
 
-    Where exploration determines every variance,
+    If exploration determines every variance,
     :math:`\sqrt\Gamma\,(\hat\sigma^2-\sigma^2)\to N(0, C)` with
 
     .. math:: C_{ab} = \varphi_a^\top H^{-1}\Bigl(\sum_m q_m\,\kappa\,\sigma_m^4\,
@@ -114,7 +114,7 @@ def limit_covariance(
 def limit_quantile(
     covariance: Floats, level: float, rng: np.random.Generator, draws: int = 400_000
 ) -> float:
-    r"""Return a quantile of :math:`\max_a |Z_a|` for Z of law N(0, covariance), by drawing."""
+    r"""Return a quantile of :math:`\max_a |Z_a|` for Z of law N(0, covariance), by simulation."""
     values, vectors = np.linalg.eigh(covariance)
     kept = values > 1e-12 * values.max()
     root = vectors[:, kept] * np.sqrt(values[kept])
@@ -123,7 +123,7 @@ def limit_quantile(
 
 
 def operator_factor(features: ArrayLike) -> float:
-    r"""Return what turns errors of variances into one of the matrix: :math:`\sqrt m/s_{\min}`.
+    r"""Return the factor from errors of variances to that of the matrix: :math:`\sqrt m/s_{\min}`.
 
     If :math:`|x(a)^\top\Delta x(a)|\le r` for the m = d(d+1)/2 actions given, whose
     :math:`\varphi(a) = \operatorname{svec}(x(a)x(a)^\top)` form a basis of the symmetric matrices,
@@ -137,7 +137,7 @@ def operator_factor(features: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If the number of actions is another.
+        If the number of actions is not d(d+1)/2.
     """
     x = check_features(features)
     m = x.shape[1] * (x.shape[1] + 1) // 2
@@ -148,7 +148,7 @@ def operator_factor(features: ArrayLike) -> float:
 
 
 def loss_change_bound(loss: float, variances: ArrayLike, estimated: ArrayLike) -> float:
-    r"""Return a bound on what wrong variances change in the loss of any fixed design.
+    r"""Return a bound on the change of a fixed design's loss through wrong variances.
 
     .. math:: \bigl|n\mathcal L_n(b,\hat\sigma^2) - n\mathcal L_n(b,\sigma^2)\bigr|
               \le \max_a\Bigl|\frac{\hat\sigma^2(a)}{\sigma^2(a)}-1\Bigr|\;

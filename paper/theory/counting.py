@@ -1,7 +1,7 @@
-r"""Exact probabilities of what exploration of one direction finds, by counting noise sequences.
+r"""Exact probabilities of the results of exploring one direction, by counting noise sequences.
 
 The actions are 1 and -1, of which exploration takes one; its noise is -1, 0, 0, 1 with probability
-1/4 each, so that :math:`\Sigma_* = 1/2`. After :math:`\Gamma` rounds with N non-zero values of sum
+1/4 each, so :math:`\Sigma_* = 1/2`. After :math:`\Gamma` rounds with N non-zero values of sum
 M least squares finds :math:`\hat\Sigma = N/\Gamma - M^2/\Gamma^2`, and of the
 :math:`4^\Gamma` equally likely sequences
 
@@ -20,7 +20,7 @@ from speedlib.checks import check_count
 
 
 def _by_outcome(rounds: int) -> Iterator[tuple[int, int, int]]:
-    """Go through N and M; yield the number of sequences with them as the third."""
+    """Yield all N and M, and the number of sequences with these values."""
     for N in range(rounds + 1):
         for M in range(-N, N + 1, 2):
             signs = math.comb(N, (N + M) // 2)
@@ -60,7 +60,7 @@ def share_within(rounds: int, bound: Fraction | int) -> Fraction:
 def share_below_proxy(rounds: int, bound: Fraction | int) -> Fraction:
     r"""Return the probability of :math:`\Sigma_* \le (1+K/\Gamma)\,\hat\Sigma`.
 
-    In this bandit that is equation (9) as well as the multiplicative corollary.
+    In this bandit, it is both equation (9) and the multiplicative corollary.
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ from speedlib.checks import check_direction, check_features, check_variances
 
 Floats = NDArray[np.float64]
 
-#: A design whose Frank-Wolfe gap is this small, relative to its loss, is left as it is.
+#: A design whose Frank-Wolfe gap is this small, relative to its loss, is not changed any more.
 CLOSE = 1e-12
-#: What a step away leaves of an action without which the information matrix would be singular.
+#: The weight that a step away leaves to an action that keeps the information matrix regular.
 LEAST_SHARE = 1e-9
 #: Such an action is one whose removal shrinks the determinant of the matrix by more than this.
 SHRINK = 1e-6
@@ -49,8 +49,8 @@ def best_step(loss: float, square: float, own: float) -> float:
     Returns
     -------
     float
-        Positive where :math:`g^2 > f`; infinite where the action alone is best. Negative where
-        :math:`g^2 < f`; minus infinity where no finite step is best, since :math:`q \le 1`.
+        Positive if :math:`g^2 > f`; infinite if the action alone is best. Negative if
+        :math:`g^2 < f`; minus infinity if no finite step is best, since :math:`q \le 1`.
     """
     spread = max(loss * own - square, 0.0)
     if square >= loss:
@@ -74,7 +74,7 @@ def frank_wolfe(
 
     Each step is the best one along its line (`best_step`). Once the gap
     :math:`\max_a g_a^2 - f`, which bounds how much the loss may still fall, is a
-    trillionth of the loss, a single action is left, or the loss is `enough`, it stays.
+    trillionth of the loss, a single action is left, or the loss is `enough`, the design stays.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def frank_wolfe(
     steps : int
         At least 0.
     away : bool
-        Whether a step may go away from an action in use where that falls more steeply.
+        Whether a step may lead away from an action in use if the loss falls more steeply that way.
     enough : float
         A loss at which to stop.
 

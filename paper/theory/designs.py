@@ -65,13 +65,13 @@ def flat_directions(
 
     They are all :math:`\delta` with :math:`\sum_a\delta_a = 0` and
     :math:`\sum_a\delta_a g_a\tilde x(a) = 0`, where :math:`g_a = \tilde x(a)^\top A^{-1}c`: d + 1
-    equations, so that there are at least A - d - 1 of them. Ours.
+    equations, so there are at least A - d - 1 such directions. Ours.
     """
     scaled = np.asarray(features, dtype=float) / np.sqrt(np.asarray(variances, float))[:, None]
     matrix = information_matrix(weights, features, variances)
     slopes = scaled @ np.linalg.solve(matrix, np.asarray(direction, dtype=float))
     equations = np.vstack([np.ones(len(scaled)), (slopes[:, None] * scaled).T])
-    # Rows of one size, so that the rank is judged alike for each equation.
+    # Rows of one size, so the rank tolerance is the same for each equation.
     equations /= np.maximum(np.linalg.norm(equations, axis=1, keepdims=True), 1e-300)
     _, singular, right = np.linalg.svd(equations)
     rank = int((singular > 1e-10 * singular[0]).sum())
@@ -111,8 +111,8 @@ def gradient_bound_corrected(
 ) -> Floats:
     r"""Return the corrected bound: :math:`\lambda_1(V)` in both terms, and the larger one of them.
 
-    Both gradients are at most 0, so that their difference is no larger than the larger of them;
-    each is bounded by :math:`\lambda_1(V) H_U^2 / (\sigma^2(a)\,m(b)^2)`. Ours.
+    Both gradients are at most 0, so their difference is no larger than the larger modulus; each is
+    bounded by :math:`\lambda_1(V) H_U^2 / (\sigma^2(a)\,m(b)^2)`. Ours.
     """
     terms = _gradient_terms(weights, other, np.asarray(features, dtype=float), variances, policy)
     return np.maximum(*terms)
@@ -159,8 +159,8 @@ def one_hot_loss(weights: ArrayLike, policy: ArrayLike, variances: ArrayLike) ->
 def oracle_loss_below(Sigma: ArrayLike, direction: ArrayLike) -> float:
     r"""Return the lower bound :math:`c^\top\Sigma_* c \le nL^*` for positive definite Sigma.
 
-    Ours: :math:`\mathrm{Tr}(\Sigma_*A(b)) = 1` for every design b. Equality if and only if c is a
-    multiple of an action.
+    Ours, since :math:`\mathrm{Tr}(\Sigma_*A(b)) = 1` for every design b. There is equality if and
+    only if c is a multiple of an action.
     """
     c = np.asarray(direction, dtype=float)
     return float(c @ np.asarray(Sigma, dtype=float) @ c)
@@ -169,10 +169,10 @@ def oracle_loss_below(Sigma: ArrayLike, direction: ArrayLike) -> float:
 def neighbours(features: ArrayLike, direction: ArrayLike) -> tuple[int, ...]:
     r"""Return the actions on both sides of the target direction in the plane (d = 2).
 
-    Each action stands for a line through the origin. The direction lies in the cone between two
-    neighbouring lines; these two actions, or the one whose line it lies on, are the support of an
-    optimal design for **every** positive definite :math:`\Sigma_*`. Ours. Of several actions on one
-    line, which always tie, the first is named.
+    Each action spans a line through the origin. The direction lies in the cone between two
+    neighbouring lines. These two actions, or the one on whose line it lies, are the support of an
+    optimal design for **every** positive definite :math:`\Sigma_*`. Ours. Several actions on one
+    line always tie; the first is returned.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def neighbours(features: ArrayLike, direction: ArrayLike) -> tuple[int, ...]:
     (0, 2)
     """
     x, c = np.asarray(features, dtype=float), np.asarray(direction, dtype=float)
-    # How far each line is turned from the direction, counter-clockwise, from 0 to half a turn.
+    # The angle of each line from the direction, counter-clockwise, from 0 to half a turn.
     cross, inner = c[0] * x[:, 1] - c[1] * x[:, 0], x @ c
     reach = 1e-12 * np.linalg.norm(x, axis=1) * np.linalg.norm(c)
     if (on := np.flatnonzero(np.abs(cross) <= reach)).size:

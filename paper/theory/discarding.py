@@ -1,8 +1,8 @@
 r"""What it costs to discard the rewards of exploration: bounds below and above.
 
-A strategy explores for :math:`\Gamma` rounds, chooses its other pulls and the coefficients of their
-means by what it saw in them, and drops their rewards. The bounds below are for the worst bandit of
-the hard family (`paper.theory.hard_family`), those above for all bandits with A actions and
+A strategy explores for :math:`\Gamma` rounds. From these rewards it chooses its other pulls and the
+coefficients of their means, and then drops the rewards. The lower bounds are for the worst bandit
+of the hard family (`paper.theory.hard_family`), the upper bounds for all bandits with A actions and
 Gaussian noise.
 Place: ours; page "The price of discarding".
 """
@@ -24,9 +24,9 @@ Counts = NDArray[np.int64]
 
 #: Points of the integrals over one mean square, and how many standard deviations they reach.
 POINTS, REACH = 801, 9.0
-#: Shares below this are what is left of nought; how far a vertex may miss c then, relative to c.
+#: Shares below this are rounding errors; and how far a vertex may then miss c, relative to c.
 LEAST_SHARE, MISSED = 1e-9, 1e-8
-#: How often the strategy that stops by what it sees looks.
+#: How often the adaptively stopped strategy checks its data.
 STAGES = 32
 
 
@@ -34,9 +34,9 @@ STAGES = 32
 
 
 def hidden(length: ArrayLike, couples: ArrayLike) -> Floats:
-    r"""Return the u that so many rounds cannot see, :math:`\frac12\sqrt{M/\Gamma}`.
+    r"""Return the u that :math:`\Gamma` rounds cannot detect, :math:`\frac12\sqrt{M/\Gamma}`.
 
-    It is at most 1/4 where :math:`\Gamma\ge4M`.
+    It is at most 1/4 if :math:`\Gamma\ge4M`.
     """
     return np.asarray(np.sqrt(np.divide(couples, length)) / 2)
 
@@ -112,7 +112,7 @@ def ratio_bound(freedom: ArrayLike, n_actions: ArrayLike) -> Floats:
 
 
 def moment_order(freedom: float, n_actions: int) -> int:
-    r"""Return the power that the proof takes, :math:`p = \lceil\sqrt{\nu\log(2A)}\rceil`."""
+    r"""Return the power in the proof, :math:`p = \lceil\sqrt{\nu\log(2A)}\rceil`."""
     return math.ceil(math.sqrt(freedom * float(log_actions(n_actions))))
 
 
@@ -129,7 +129,7 @@ def extreme_bounds(freedom: float, n_actions: int) -> tuple[float, float]:
 
 
 def _grid(freedom: float) -> tuple[Floats, Floats]:
-    """Return points for a mean square with so many degrees of freedom, and their weights."""
+    """Return points and weights for a mean square with these degrees of freedom."""
     # A cube root of a mean square is nearly normal (Wilson and Hilferty).
     spread = math.sqrt(2 / (9 * freedom))
     low = max(1 - spread**2 - REACH * spread, 1e-3)
@@ -173,8 +173,8 @@ def expected_ratio(freedom: float, n_actions: int) -> float:
 def committed_counts(shares: Floats, rounds: int) -> Counts:
     r"""Return the pulls of the commitment, :math:`T_a = \lceil(N-s)p_a\rceil` and a remainder.
 
-    s is the number of actions with a share; what is left of the N rounds goes to the one with the
-    largest. So :math:`\sum_aT_a = N` and :math:`T_a\ge(N-s)p_a`.
+    s is the number of actions with a share; the rest of the N rounds is given to the one with the
+    largest share. So :math:`\sum_aT_a = N` and :math:`T_a\ge(N-s)p_a`.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def cheapest_vertices(
     for w, support in zip(solved, patterns, strict=True):
         w[support] = np.linalg.lstsq(features[support].T, direction, rcond=None)[0]
     if np.abs(solved @ features - direction).max() > MISSED * np.abs(direction).max():
-        raise ValueError(f"estimated: needs a share below {LEAST_SHARE:g}, which counts as none")
+        raise ValueError(f"estimated: leads to a share below {LEAST_SHARE:g}, treated as zero")
     vertices = solved[which.ravel()]
     costs = np.abs(vertices) * np.sqrt(estimated)
     return vertices, np.asarray(costs / costs.sum(axis=1, keepdims=True))
@@ -252,8 +252,8 @@ def explored_alike(rounds: int, length: float, n_actions: int) -> tuple[int, int
     each = int(length // n_actions)
     if each < 2 or each * n_actions >= rounds:
         raise ValueError(
-            f"length: must give 2 pulls to each of {n_actions} actions and leave some of {rounds}; "
-            f"got {length}"
+            f"length: must give 2 pulls to each of {n_actions} actions, and leave some of the "
+            f"{rounds} rounds; got {length}"
         )
     return each, rounds - each * n_actions
 
@@ -268,8 +268,8 @@ def discard_errors(
 ) -> Floats:
     r"""Draw the mean squared errors, given exploration, of the strategy of the upper bound.
 
-    It explores all actions alike, estimates each variance from the scatter of its own rewards, and
-    commits to the cheapest vertex; in bandit h = 0.
+    It explores all actions equally, estimates each variance from the scatter of its own rewards,
+    and commits to the cheapest vertex; in bandit h = 0.
 
     Returns
     -------
@@ -284,7 +284,7 @@ def discard_errors(
 def pick_chances(couples: int, u: float, freedom: float) -> tuple[float, float]:
     r"""Return the probabilities that the couple with the least mean square is h, or its twin.
 
-    Under :math:`\Sigma_h`, each couple's mean square having so many degrees of freedom.
+    Under :math:`\Sigma_h`, if each couple's mean square has these degrees of freedom.
     """
     x, weight = _grid(freedom)
     half, g = freedom / 2, gap(u)
@@ -299,8 +299,8 @@ def pick_chances(couples: int, u: float, freedom: float) -> tuple[float, float]:
 def couple_regret(family: HardFamily, u: float, rounds: int, length: float) -> float:
     r"""Return the exact regret of the strategy that picks a couple, under :math:`\Sigma_h`.
 
-    It explores the 2M actions of the couples alike, pools the scatters within each couple, and
-    commits half of its pulls to each action of the couple with the least one.
+    It explores the 2M actions of the couples equally, pools the scatters within each couple, and
+    commits half of its pulls to each action of the couple with the smallest one.
     """
     each, left = explored_alike(rounds, length, 2 * family.couples)
     found, twin = pick_chances(family.couples, u, 2 * (each - 1))
@@ -310,7 +310,7 @@ def couple_regret(family: HardFamily, u: float, rounds: int, length: float) -> f
 
 
 def idle_regret(family: HardFamily, u: float, rounds: int) -> float:
-    """Return the regret of who explores nothing and pulls all couples alike."""
+    """Return the regret of the strategy that explores nothing and pulls all couples equally."""
     return (3 * family.rho**2 - family.optimal_value(u)) / rounds
 
 
@@ -323,10 +323,11 @@ def stopped_errors(
     replications: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    r"""Draw errors and lengths of a strategy that stops exploring by what it sees, in bandit 0.
+    r"""Draw errors and lengths of a strategy that stops exploring adaptively, in bandit 0.
 
-    As `couple_regret`, in `STAGES` equal parts; after each it stops if the least mean square lies
-    below the mean of the others by so many standard errors of one mean square.
+    It is that of `couple_regret`, with exploration in `STAGES` equal parts. After each it stops if
+    the smallest mean square is below the mean of the others by a given number of standard errors of
+    one mean square.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-r"""Equivalence theorems: how to tell from one design alone that no other is better.
+r"""Equivalence theorems: how to see from a single design that no other is better.
 
 Each criterion has a *sensitivity* of every action, an average over the design that is the same for
 all designs, and one inequality. The ratio of the largest sensitivity to that average is one for an
@@ -99,15 +99,15 @@ def climb_determinant(
     r"""Find a design of largest determinant from values of the determinant alone.
 
     Quasi-Newton steps in z, for the weights :math:`b(a) = z_a^2 / \sum z^2`; the slopes are
-    differences of values. No sensitivity enters, neither in a step nor in the rule that stops, so
-    that what an equivalence theorem says of the result is not built into it.
+    differences of values. Neither the steps nor the stopping rule use sensitivities, so the
+    conclusion of an equivalence theorem is not built into the result.
 
     Parameters
     ----------
     features, variances : array-like, shapes (A, d) and (A,)
         The actions, which span the space.
     start : array-like, shape (A,)
-        The first z; an action at zero would stay there.
+        The first z; an action at zero stays at zero.
 
     Returns
     -------

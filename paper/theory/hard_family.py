@@ -1,4 +1,4 @@
-r"""A family of bandits that are hard to tell apart and want different supports.
+r"""A family of bandits that are hard to distinguish and have different optimal supports.
 
 In d >= 3 dimensions, with m = d - 1, the actions are
 
@@ -6,11 +6,11 @@ In d >= 3 dimensions, with m = d - 1, the actions are
   :math:`e_i - e_j`: M = m (m - 1) couples of actions, squared length 3;
 - :math:`\pm e_k` for k <= m, squared length 1.
 
-A = 2 (d - 1)^2 in all. The policy gives the couples the probability rho together, all their actions
-alike, and the rest alike to :math:`\pm e_k`, so that :math:`c = \rho e_d`. In the null bandit
+A = 2 (d - 1)^2 in all. The policy gives the couples the probability rho together, in equal shares,
+and the rest in equal shares to :math:`\pm e_k`, so :math:`c = \rho e_d`. In the null bandit
 :math:`\Sigma_0 = I`. In bandit h, one for each couple, :math:`\Sigma_h` differs from it in one pair
-of entries: couple h has the variance 3 - g, its *twin*, the couple with the other sign, 3 + g, and
-all others are as they were.
+of entries: couple h has the variance 3 - g; its *twin*, the couple with the other sign, has 3 + g;
+all others are unchanged.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-r"""Where the variances do not decide which actions to pull: the plane, and independent actions.
+r"""Bandits whose optimal support does not depend on the variances: planar or independent actions.
 
-Ours. With the support known, and the weights w on it, only the shares of its actions are left to
-learn. `next_directions` finds support and weights in the plane; `KnownPair` holds what the lower
-bound of order :math:`n^{-2}` is made of; `staged_constant` and `short_pilot_limit` say what stages
-reach, `local_bound` and `local_risk` what nobody avoids near a bandit. Functions of shares take
-floats or fractions, and answer in kind, unless they integrate.
+Ours. If the support and the weights w on it are known, only the shares of its actions have to be
+learned. `next_directions` finds support and weights in the plane. `KnownPair` holds the parts of
+the lower bound of order :math:`n^{-2}`. `staged_constant` and `short_pilot_limit` are limits for
+strategies in stages; `local_bound` and `local_risk` are lower bounds near a bandit. Functions of
+shares take floats or fractions and return the same type, unless they integrate.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from speedlib.checks import check_direction, check_features
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", float, Fraction)
 
-#: Directions at a smaller angle than this, in radians, count as one.
+#: Directions at a smaller angle than this, in radians, count as the same.
 PARALLEL = 1e-12
 #: The proved bound is rho^2 / (this n^2).
 CONSTANT = 160
 #: Of the lower bound: the sum of the two excesses is at least rho^2 h^2 / this.
 SUM = 20
-#: And this share of the third direction parts its two cases.
+#: The share of the third direction that separates its two cases.
 FEW = Fraction(1, 64)
 #: In place of a divisor that underflows, where the quotient has no weight.
 TINY = 1e-300
@@ -40,10 +40,10 @@ TINY = 1e-300
 def next_directions(features: ArrayLike, direction: ArrayLike) -> Floats:
     r"""Return the weights of the two directions next to c, shape (A,): :math:`\sum_aw_ax_a=c`.
 
-    In the plane they attain :math:`\min\sum_a|w_a|\sigma_a` whatever :math:`\Sigma\succ0` is. All
-    lines through the actions are sorted by the angle at which one meets them when turning c to the
-    left, from 0 to :math:`\pi`; the first and the last are next to c. Of parallel actions the
-    first is taken. If an action is parallel to c, it is the only one.
+    In the plane they attain :math:`\min\sum_a|w_a|\sigma_a` for every :math:`\Sigma\succ0`. All
+    lines through the actions are sorted by their angle from c, counter-clockwise, from 0 to
+    :math:`\pi`; the first and the last are next to c. Of parallel actions the first is taken. If an
+    action is parallel to c, it is the only one.
 
     Parameters
     ----------
@@ -169,12 +169,12 @@ def least_pair_excess(first: Number, beta: Number, s: Number) -> Number:
 
 
 def target_gap(h: Number) -> Number:
-    r"""Return :math:`\frac12-\frac1{2+h}`, by how much the two oracles' shares differ."""
+    r"""Return :math:`\frac12-\frac1{2+h}`, the difference of the two oracles' shares."""
     return h / (2 * (2 + h))
 
 
 def share_gap(beta: Number, h: Number) -> Number:
-    r"""Return by how much :math:`b'_1` of a design differs in the two bandits."""
+    r"""Return the difference of a design's :math:`b'_1` between the two bandits."""
     return beta * h * (2 + h) / (2 * (1 + (1 + h) ** 2))
 
 
@@ -239,13 +239,13 @@ def staged_constant(actions: int, last: float = 1.0) -> float:
     actions : int
         r, of the support.
     last : float
-        f, the part of the budget at which the shares are decided for the last time.
+        f, the fraction of the budget at which the shares are decided for the last time.
     """
     return (actions - 1) / (2 * last)
 
 
 def local_bound(shares: Sequence[Number], prior: Number) -> Number:
-    r"""Return what nobody avoids near a bandit: n times the mean of :math:`\sum(b_a-p_a)^2/p_a`.
+    r"""Return a lower bound near a bandit on n times the mean of :math:`\sum(b_a-p_a)^2/p_a`.
 
     .. math:: \sum_a\frac1{p_a}\sum_b\frac{(\partial p_a/\partial\lambda_b)^2}{2p_b+\iota}
               = \sum_ap_a\sum_b\frac{(1_{a=b}-p_b)^2}{2p_b+\iota},
@@ -257,7 +257,7 @@ def local_bound(shares: Sequence[Number], prior: Number) -> Number:
     shares : sequence of r positive numbers of sum 1
         p.
     prior : number
-        :math:`\iota`, what the prior tells of :math:`\lambda=\log\sigma`, over n; at least 0.
+        :math:`\iota`, the prior's information on :math:`\lambda=\log\sigma`, over n; at least 0.
     """
     total = 0 * prior
     for a, p in enumerate(shares):
@@ -267,7 +267,7 @@ def local_bound(shares: Sequence[Number], prior: Number) -> Number:
 
 
 def local_risk(shares: Sequence[float], width: float, rounds: int) -> float:
-    r"""Return what `local_bound` bounds, for two or three actions pulled :math:`np_b` times.
+    r"""Return the quantity in `local_bound`, for two or three actions pulled :math:`np_b` times.
 
     That is n times the mean of :math:`\sum_a(\hat p_a-p_a)^2/p^\circ_a` for the best estimate of
     the oracle's shares from all scatters, their posterior mean, under the prior of the proof:
@@ -318,7 +318,7 @@ def _mean(values: Floats, laws: Sequence[Floats]) -> float:
 def short_pilot_limit(share: float, pilot: int, first: float = 0.5) -> float:
     r"""Return the limit of :math:`nR_n/S^2` for two actions and a pilot of a fixed length.
 
-    The pilot says the share of the first action as :math:`\hat p`, with
+    The pilot estimates the share of the first action as :math:`\hat p`, with
     :math:`\frac{\hat p}{1-\hat p} = \frac p{1-p}\sqrt F` and F of the law F with k - 1 and k - 1
     degrees of freedom. In the limit the last stage knows p, but has to leave at least
     :math:`f\hat p` to the first action and :math:`f(1-\hat p)` to the other. So the first ends up
@@ -332,7 +332,7 @@ def short_pilot_limit(share: float, pilot: int, first: float = 0.5) -> float:
     pilot : int
         k, pulls of each action, at least 2.
     first : float
-        f, the part of the budget that is spent on the pilot's word, strictly between 0 and 1.
+        f, the fraction of the budget spent by the pilot's estimate, strictly between 0 and 1.
     """
     law, odds = f(pilot - 1, pilot - 1), share / (1 - share)
 

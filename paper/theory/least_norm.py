@@ -1,4 +1,4 @@
-"""Which covariance matrix least squares settles on where exploration leaves a choice, exactly."""
+"""The covariance matrix that least squares selects if exploration leaves a choice, exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""The oracle's loss: what the paper says bounds it, and what does.
+r"""The oracle's loss: the printed bounds, and bounds that hold.
 
 All bounds are on :math:`nL_n`, the loss times the number of rounds.
 """
@@ -24,7 +24,7 @@ class Bounds(NamedTuple):
 def printed_loss_bounds(features: ArrayLike, policy: ArrayLike) -> Bounds:
     r"""Corollary 1 as printed: :math:`d\lambda_d(V) \le nL_n^* \le d\lambda_1(V)`.
 
-    Here :math:`V = \sum_{a,a'} w(a) w(a')^\top = cc^\top`, so that :math:`\lambda_1 = \|c\|^2`, and
+    Here :math:`V = \sum_{a,a'} w(a) w(a')^\top = cc^\top`, so :math:`\lambda_1 = \|c\|^2`, and
     :math:`\lambda_d = 0` unless d = 1. Neither bound depends on the variances. For features (A, d)
     and policy (A,).
 

@@ -1,4 +1,4 @@
-r"""The motivating example with a diagonal noise matrix: what the target policy loses.
+r"""The motivating example with a diagonal noise matrix: the loss of the target policy.
 
 One action along x (variance 1), one along y (variance r), A - 2 along the diagonal (variance
 (1 + r)/2); the target policy plays the first with probability 9/10 and the others equally rarely.

@@ -1,4 +1,4 @@
-r"""Theorem 2: the testing environment, the inequalities of its proof, and what is true there.
+r"""Theorem 2: the testing environment, the inequalities of its proof, and the correct ones.
 
 Places: Theorem 2 and its proof (file regret_lower_bound.tex). The environment is built with real
 vectors in exact arithmetic, in units of :math:`\beta`: all means, standard deviations and roots of
@@ -50,9 +50,9 @@ class HypothesisEnvironment(NamedTuple):
 def hypothesis_environment(d: int) -> HypothesisEnvironment:
     r"""Return the table of the proof as linear functions, for :math:`J=2^d` hypotheses.
 
-    Action 1 is the first unit vector, so that the first coordinates of the hypotheses are
+    Action 1 is the first unit vector, so the first coordinates of the hypotheses are
     :math:`1, 1-1/J, \dots, 1/J`. The other coordinates fall geometrically, and the other actions
-    combine few coordinates with small coefficients, so that all other means lie below
+    combine few coordinates with small coefficients, so all other means are below
     :math:`1/4J`. The squares of the actions span the symmetric matrices.
 
     Parameters
@@ -189,7 +189,7 @@ def error_bounds(means: ArrayLike, pulls: int) -> Floats:
 
 
 def enough_pulls(means: ArrayLike, delta: float) -> int:
-    r"""Return a number of pulls of one action after which maximum likelihood is δ-PAC for sure."""
+    r"""Return a number of pulls of one action that makes maximum likelihood δ-PAC."""
     pulls = 1
     while error_bounds(means, pulls).sum(axis=1).max() > delta:
         pulls *= 2
@@ -208,7 +208,7 @@ def regret_of_testing(environment: HypothesisEnvironment, rounds: float) -> tupl
 
     N pulls of action 1 make the chance of an error at most :math:`\delta = 1/(nJ)` under each of
     the J hypotheses, as the theorem has it.
-    They are thrown away; the other :math:`n-N` rounds follow :math:`b\propto\pi\mu_k` of the
+    They are discarded; the other :math:`n-N` rounds follow :math:`b\propto\pi\mu_k` of the
     hypothesis k that is found, and the value is estimated by :math:`\sum_a\pi(a)\bar r(a)`.
 
     Returns
@@ -245,8 +245,8 @@ CONDITIONS: Mapping[str, Callable[[int, float, Floats, Floats], Flags]] = {
 def conditions(d: int, rounds: ArrayLike) -> dict[str, Flags]:
     r"""Say where the conditions of the proof that depend on n hold, with :math:`J = 2^d`.
 
-    Columns are counted so that the last one has the mean :math:`\beta/J` of the table; printed, it
-    is :math:`\beta-J\beta/J = 0`. The bracket is :math:`\beta^2\log(nJ)/J^2-1`, to be positive.
+    The last column has the mean :math:`\beta/J`, as in the table; printed, it is
+    :math:`\beta-J\beta/J = 0`. The bracket is :math:`\beta^2\log(nJ)/J^2-1`, to be positive.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""What regret is unavoidable: bounds that hold, and strategies to hold against them.
+r"""Unavoidable regret: lower bounds that hold, and strategies for comparison.
 
 Ours, in place of Theorem 2. The bounds come from two bandits with two one-hot actions, equal shares
 as target policy, Gaussian noise and variances :math:`(1, 1)` and :math:`(1, s^2)`.
@@ -58,16 +58,16 @@ def allocation_bound(rounds: float, informed: float) -> float:
 
 
 def discard_bound(rounds: float, length: float) -> float:
-    r"""Return a lower bound for the larger regret :math:`R_n` if exploration is thrown away.
+    r"""Return a lower bound for the larger regret :math:`R_n` if exploration is discarded.
 
-    :math:`\Gamma/n^2` for the n rounds of which :math:`\Gamma` are lost, and `allocation_bound` for
-    the design.
+    It is the sum of :math:`\Gamma/n^2`, since :math:`\Gamma` of the n rounds are lost, and
+    `allocation_bound` for the design.
     """
     return length / rounds**2 + allocation_bound(rounds, length)
 
 
 def settling_exponent(gap: float, share: float) -> float:
-    r"""Return how fast, at best, a pilot learns which of two supports is the cheaper.
+    r"""Return the best rate at which a pilot learns which of two supports is cheaper.
 
     .. math:: k = \frac q2(\rho - 1 - \log\rho), \qquad \rho = \frac2{2+g}
 
@@ -109,7 +109,7 @@ class EfficientPrice:
         x = check_features(features)
         v = check_variances(variances, len(x))
         psi = quadratic_coordinates(x) / v[:, None]
-        # In coordinates of the span, so that nothing is singular for want of actions.
+        # In coordinates of the span, so missing actions make nothing singular.
         left, size, _ = np.linalg.svd(psi, full_matrices=False)
         self.psi = (left * size)[:, size > 1e-9 * size[0]]
         self.kappa = kappa
@@ -121,7 +121,7 @@ class EfficientPrice:
         return np.asarray((self.psi * p[:, None]).T @ self.psi - np.outer(mean, mean))
 
     def price(self, shares: ArrayLike, exploration: ArrayLike) -> float:
-        r"""Return :math:`\psi(q)`: infinite where q leaves open what the shares depend on."""
+        r"""Return :math:`\psi(q)`: infinite if q does not determine what the shares need."""
         q = np.asarray(exploration, dtype=np.float64)
         values, vectors = np.linalg.eigh((self.psi * q[:, None]).T @ self.psi)
         needed = np.sum(vectors * (self.matrix(shares) @ vectors), axis=0)
@@ -156,7 +156,7 @@ def topped_up_regret(
 
     1. A pilot of some rounds by the identifiable design finds the optimal support, w, and shares.
     2. Each action of the support gets half of its share of the budget.
-    3. Its standard deviation is estimated anew from its own rewards, and the rest of the budget
+    3. Its standard deviation is estimated again, from its own rewards, and the rest of the budget
        tops up towards the shares :math:`\propto|w|\hat\sigma`.
 
     The value is estimated by :math:`\sum_a w_a\bar r_a` over all rewards of the support. Variances
@@ -187,7 +187,7 @@ def topped_up_regret(
     missing = np.where(support, np.maximum(wanted - half, 0), 0)
     left = rounds - half.sum(axis=1, keepdims=True)
     more = np.floor(left * missing / np.maximum(missing.sum(axis=1, keepdims=True), 1e-12))
-    # What rounding down leaves goes to the action that misses most.
+    # The rounds left by rounding down are given to the action that lacks most.
     most = missing.argmax(axis=1)[:, None]
     spare = left - more.sum(axis=1, keepdims=True)
     np.put_along_axis(more, most, np.take_along_axis(more, most, axis=1) + spare, axis=1)

@@ -1,12 +1,12 @@
-r"""What no strategy can avoid: the quantities of the lower bound for every strategy.
+r"""The quantities in the lower bound for every strategy.
 
-On the hard family of `paper.theory.hard_family`: how much one pull tells about which bandit it is,
-what a share on the wrong couple costs, the bound that follows, the risk of a Bayesian who knows
-the bandit but not the parameter, and two strategies whose excess can be computed exactly.
+They belong to the hard family of `paper.theory.hard_family`: the information of one pull about the
+bandit, the cost of a share on the wrong couple, the bound that follows, the risk of a Bayesian who
+knows the bandit but not the parameter, and two strategies whose excess can be computed exactly.
 
-Losses are n times :math:`L_n`, so that they do not depend on n. By symmetry (signed permutations
-of the first d - 1 coordinates carry couples into one another) couple 0 stands for all where a
-design may be anything.
+Losses are n times :math:`L_n`, so they do not depend on n. Signed permutations of the first d - 1
+coordinates map couples to each other. By this symmetry, it is enough to consider couple 0 if a
+design is arbitrary.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from scipy.stats import chi2
 from paper.theory.hard_family import HardFamily
 from speedlib.checks import Floats
 
-#: Up to which u the lemmas are used: the eigenvalues of all matrices then lie in [0.7, 1.3].
+#: The largest u of the lemmas; up to it, the eigenvalues of all matrices lie in [0.7, 1.3].
 LARGEST_SEPARATION = 0.25
 #: The bound of the theorem is this number times rho^2 sqrt(M) n^(-3/2).
 CONSTANT = 6 / 25
-#: Smallest u, and largest ratio of two shares, that searches visit: beyond, the difference of
-#: losses that they judge drowns in rounding errors.
+#: Smallest u, and largest ratio of two shares, in searches: beyond these, rounding errors exceed
+#: the difference of the losses.
 SMALLEST_SEPARATION, LOG_SHARES = 0.01, 7.0
 
 
@@ -73,7 +73,7 @@ def variation_bound(couples: int, pulls: float, u: float) -> float:
 
 
 def missed_bound(couples: int, pulls: float, u: float) -> float:
-    r"""Return Lemma 2's bound on what is missed: :math:`1-\tfrac1M-\tfrac u2\sqrt{N/M}`."""
+    r"""Return Lemma 2's bound on the missed share: :math:`1-\tfrac1M-\tfrac u2\sqrt{N/M}`."""
     return 1 - 1 / couples - variation_bound(couples, pulls, u)
 
 
@@ -97,12 +97,12 @@ def separation(couples: int, rounds: float) -> float:
 
 def regret_bound(family: HardFamily, rounds: float) -> float:
     r"""Return the bound for every strategy, :math:`\tfrac6{25}\rho^2\sqrt M\,n^{-3/2}`."""
-    separation(family.couples, rounds)  # refuses too few rounds
+    separation(family.couples, rounds)  # raises an error for too few rounds
     return float(CONSTANT * family.rho**2 * np.sqrt(family.couples) / rounds**1.5)
 
 
 def unrounded_bound(family: HardFamily, rounds: float) -> float:
-    r"""Return what the lemmas give before the constants are rounded.
+    r"""Return the bound of the lemmas before its constants are rounded.
 
     .. math:: \frac1n\,\frac{3\rho^2u}{(1+u)^2}\Bigl(1-\frac1M-\frac u2\sqrt{n/M}\Bigr)
               \quad\text{at } u=\tfrac12\sqrt{M/n}
@@ -166,7 +166,7 @@ def excess_ratio(family: HardFamily, weights: ArrayLike, u: float, ridge: float 
 
 
 def blind_excess(family: HardFamily, u: float) -> float:
-    r"""Return :math:`nL_n-S_h^2` of pulling all couples alike, whatever is seen.
+    r"""Return :math:`nL_n-S_h^2` of pulling all couples equally, whatever the data.
 
     .. math:: \rho^2\Bigl[\frac{M-2}{3M}+\frac1M\Bigl(\frac1{3-g}+\frac1{3+g}\Bigr)\Bigr]^{-1}-S_h^2
     """
@@ -174,7 +174,7 @@ def blind_excess(family: HardFamily, u: float) -> float:
 
 
 def choice_chances(couples: int, pulls: int, u: float) -> tuple[float, float]:
-    """Return how often bandit h makes couple h, and its twin, look quietest.
+    """Return the probabilities that couple h, or its twin, looks quietest in bandit h.
 
     Each couple gets the same number of pulls, and the sums of squares are compared. The other
     M - 2 couples share the rest of the probability.
@@ -201,7 +201,7 @@ def choice_chances(couples: int, pulls: int, u: float) -> tuple[float, float]:
 
 
 def look_once_excess(family: HardFamily, u: float, rounds: int, part: float) -> float:
-    r"""Return n R' of pulling all couples alike first, then only the one that looked quietest.
+    r"""Return n R' of pulling all couples equally first, then only the one that looked quietest.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ def look_once_excess(family: HardFamily, u: float, rounds: int, part: float) -> 
     rounds : int
         n.
     part : float
-        Of the rounds for the first look, between 0 and 1, with at least one pull a couple; the
-        pulls of a couple are divided evenly between its two actions.
+        The fraction of the rounds for the first look, between 0 and 1, with at least one pull of
+        each couple; the pulls of a couple are divided evenly between its two actions.
     """
     M = family.couples
     pulls = int(part * rounds) // M
@@ -226,7 +226,7 @@ def look_once_excess(family: HardFamily, u: float, rounds: int, part: float) -> 
 
 
 def _excess_of_shares(family: HardFamily, u: float, own: float, twin: float) -> float:
-    """Return the excess where couples are balanced: only the shares of h and its twin matter."""
+    """Return the excess if couples are balanced: only the shares of h and its twin matter."""
     information = (own * (1 + u) + twin * (1 + u) / (1 + 2 * u) + 1 - own - twin) / 3
     return float(family.rho**2 / information - family.optimal_value(u))
 

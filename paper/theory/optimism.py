@@ -1,10 +1,10 @@
-r"""The bound on the regret of booked optimism, and the inequalities on the way to it.
+r"""The bound on the regret of booked optimism, and the inequalities of its proof.
 
 Ours. :math:`\ell = \log n`; A counts the actions that occur in a vertex; each is pulled
-:math:`t_0 = \lceil 48\ell\rceil + 1` times first, so that :math:`n_0 = At_0` rounds are gone and
+:math:`t_0 = \lceil 48\ell\rceil + 1` times first, so :math:`n_0 = At_0` rounds are used and
 :math:`N = n - n_0` are left. With T rewards the confidence width is
 :math:`z = \sqrt{3\ell/(T - 1)} \le \frac14`, and
-:math:`\tilde\sigma = \hat\sigma/(1 + \sqrt2z)` is the optimistic deviation. Where all is well,
+:math:`\tilde\sigma = \hat\sigma/(1 + \sqrt2z)` is the optimistic deviation. On the good event,
 :math:`\hat\sigma = \sigma(1 + e)` with :math:`-\frac43z \le e \le \sqrt2z`.
 """
 
@@ -20,9 +20,9 @@ from scipy.stats import chi2
 
 from speedlib.checks import Floats
 
-#: What the theorem's bound is made of.
+#: The constants in the theorem's bound.
 BAD = 6.0
-#: The constants on the way to it.
+#: The constants in its proof.
 WIDER, OPTIMISM, MOST, SQUARE = 4.13, 5.7, 1.05, 24.0
 PRODUCT, SPREAD, COST = 9 / 4, 9.2, 1.84
 #: By how much optimistic shares exceed those booked, and true shares exceed them.
@@ -56,7 +56,7 @@ class Constants:
     single: float
 
 
-#: A vertex anew in every round, or only when a count has grown by half.
+#: If the vertex is computed in every round, or only when a count has grown by half.
 EVERY_ROUND = Constants(root=40, logs=190, near=1190, near_logs=117, single=28)
 GROWN_BY_HALF = Constants(root=49, logs=285, near=1800, near_logs=176, single=42)
 
@@ -146,8 +146,8 @@ def tails(freedom: ArrayLike, ell: ArrayLike) -> tuple[Floats, Floats]:
 def doob_moments(freedom: int) -> tuple[Fraction, Fraction]:
     r"""Return Doob's bounds on the fourth moments of two maxima, exactly.
 
-    :math:`M_m = \chi^2_m/m`, taken along one sequence of squares, is a martingale when m falls, so
-    that
+    :math:`M_m = \chi^2_m/m`, taken along one sequence of squares, is a martingale as m decreases,
+    so
 
     .. math:: E\max_{k\ge m}M_k^4 \le \bigl(\tfrac43\bigr)^4\,EM_m^4, \qquad
               E\max_{k\ge m}M_k^{-4} \le \bigl(\tfrac43\bigr)^4\,EM_m^{-4} .
@@ -217,7 +217,7 @@ class Round:
     def product(self) -> float:
         r"""Return :math:`\bigl(\sum p(1+e)\bigr)\bigl(\sum p/(1+e)\bigr) - 1`."""
         p, e = self.shares, self.errors
-        # As a variance-like sum, so that nothing cancels.
+        # Written as a sum of squares, so nothing cancels.
         ratio = (e[:, None] - e) ** 2 / ((1 + e[:, None]) * (1 + e))
         return float(p @ ratio @ p / 2)
 
@@ -227,7 +227,7 @@ class Round:
         linear, square, eta = float(q @ z), float(q @ z**2), self.excess
         wider = (1 + math.sqrt(2) * z) / (1 + e) - 1
         at = int(np.argmax(wider / np.maximum(z, 1e-12)))
-        # Expanded, so that nothing cancels.
+        # Expanded, so nothing cancels.
         together = eta * (2 + eta) + (1 + eta) ** 2 * self.product
         logs = SQUARE + SPREAD * (1 + MOST) ** 2
         near = NEAR_SQUARE * square
@@ -241,7 +241,7 @@ class Round:
             "together": (2 * eta + logs * square, together),
             "lighter": (LIGHTER, float(np.max(self.optimistic / q))),
             "heavier": (HEAVIER, float(np.max(p / q))),
-            # The difference is convex in eta, so that its ends are enough.
+            # The difference is convex in eta, so its ends are enough.
             "gap": (NEAR_ETA * eta + near, together),
             "no loss": (near, self.product),
         }
@@ -252,7 +252,7 @@ class Round:
 
     @staticmethod
     def sample(size: int, rng: np.random.Generator) -> Round:
-        """Draw a round with so many actions."""
+        """Draw a round with `size` actions."""
         widths = WIDEST * rng.uniform(0, 1, size) ** rng.choice([0.2, 1.0, 3.0])
         places = np.asarray(rng.integers(0, 2, size), dtype=np.float64)
         return Round(rng.dirichlet(np.full(size, 0.5)), widths, places)

@@ -1,8 +1,9 @@
-r"""The cost of estimating the variances, :math:`\psi`: exact values, and bandits in which it grows.
+r"""The cost of estimating the variances, :math:`\psi`: exact values, and bandits with large cost.
 
 At :math:`\Gamma=\sqrt n` the regret of SPEED on one bandit is :math:`S^2(1+\psi)n^{-3/2}` to first
-order; `speedlib.asymptotics.estimation_cost` computes it in floats. Here are examples that need
-exact numbers, the family in which it is of order :math:`d^2`, and the strategy without structure.
+order; `speedlib.asymptotics.estimation_cost` computes it in floats. This module has examples that
+need exact numbers, the family in which it is of order :math:`d^2`, and the strategy without
+structure.
 
 Places: Section 1 ("at least by d²"), Theorem 1 and the discussion below it.
 """
@@ -26,7 +27,7 @@ from speedlib.identification import coordinates
 def squares(features: Matrix) -> Matrix:
     r"""Return the coordinates of all :math:`xx^\top`: entries on and above the diagonal.
 
-    Entries off the diagonal are doubled, so that the inner product with those of
+    Entries off the diagonal are doubled, so the inner product with those of
     :math:`\Sigma_*` is the variance.
     """
     return tuple(
@@ -49,7 +50,7 @@ def exact_cost(
     phi : Matrix, shape (k, m)
         The squares of the directions, as from `squares`.
     variances, design, exploration : Vector, shape (k,)
-        Of the directions, copies taken together. Exploration must determine the variances of
+        For the directions, with copies taken together. Exploration must determine the variances of
         the design's support.
     kappa : int
         :math:`\operatorname{Var}(\eta^2)/\sigma^4`, the same for all actions; 2 if Gaussian.
@@ -85,13 +86,13 @@ def exact_cost(
 
 
 class QuietAndLoud(NamedTuple):
-    r"""A plane bandit in which structure does harm, in exact numbers.
+    r"""A bandit in the plane for which using the structure increases the regret, in exact numbers.
 
     See `quiet_and_loud` and `optimally_explored`. Directions are those of (1, 1), quiet, of
-    (1, -1), noisy, and the coordinates. `exploration` and `variances` are those of the directions,
-    `policy` is what the actions get that the policy takes; `value` is :math:`S^2`, `cost` is
-    :math:`\psi`, `own_value` and `own_cost` what they are for the strategy that treats
-    every action by itself.
+    (1, -1), noisy, and the coordinates. `exploration` and `variances` are those of the directions;
+    `policy` holds the probabilities of the actions that the policy takes; `value` is :math:`S^2`
+    and `cost` is :math:`\psi`; `own_value` and `own_cost` are these for the strategy that treats
+    every action separately.
     """
 
     actions: int
@@ -113,10 +114,11 @@ class QuietAndLoud(NamedTuple):
 def quiet_and_loud(root: int, copies: int, rest: Fraction = Fraction(1, 1000)) -> QuietAndLoud:
     r"""Return the example with :math:`r = 4\,\text{root}^2 - 1`, explored uniformly.
 
-    :math:`\Sigma_*` has ones on its diagonal and :math:`-\rho` beside it, with
+    :math:`\Sigma_*` has ones on its diagonal and :math:`-\rho` off it, with
     :math:`r = (1+\rho)/(1-\rho)`. So (1, 1) has the deviation 1/root, (1, -1) the variance r times
     that of (1, 1), and each coordinate, of which there are `copies`, variance 1. The policy takes
-    (0, 1) with the probability `rest`, and (1, 1) and (1, 0) so that the oracle pulls both alike.
+    (0, 1) with the probability `rest`, and (1, 1) and (1, 0) such that the oracle pulls both
+    equally.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ def quiet_and_loud(root: int, copies: int, rest: Fraction = Fraction(1, 1000)) -
     phi = squares(matrix([[1, 1], [1, -1], [1, 0], [0, 1]]))
     variances = vector([s**2, r * s**2, 1, 1])
     exploration = tuple(Fraction(m, A) for m in (1, 1, copies, copies))
-    # c = w (1, 1) + u (1, 0), and (0, 1) = (1, 1) - (1, 0): what the policy gives to (0, 1) is
+    # c = w (1, 1) + u (1, 0), and (0, 1) = (1, 1) - (1, 0): the policy's share of (0, 1) is
     # written more cheaply by these two. They are next to c, hence optimal.
     w, u = (1 - rest) / (1 + s), (1 - rest) * s / (1 + s)
     policy = (w - rest, u + rest, rest)
@@ -155,7 +157,7 @@ def optimally_explored(root: int, rest: Fraction = Fraction(1, 1000)) -> QuietAn
     :math:`4r+1` copies of each of the coordinate vectors, those of the second with either sign.
     Each of the four directions gets a quarter of a D-optimal exploration. The policy takes
     :math:`e_2` and :math:`-e_2` with the probability `rest` each, which cancels in the mean
-    feature, and a root times as often as one :math:`e_1`: so the oracle pulls both alike.
+    feature, and a root times as often as one :math:`e_1`, so the oracle pulls both equally.
 
     Parameters
     ----------
@@ -185,13 +187,13 @@ def spanning_bound(
     chosen: Sequence[int],
     kappa: float = 2.0,
 ) -> float:
-    r"""Return the bound on :math:`\psi` if m actions whose squares are a basis are explored alike.
+    r"""Return the bound on :math:`\psi` for equal exploration of m actions, their squares a basis.
 
     .. math:: \psi \le \frac\kappa4\,r^2m\max_{p_a>0}\lVert\alpha_a\rVert^2, \qquad
               \varphi_a = \sum_{z\in Z}\alpha_{az}\varphi_z
 
-    with r the largest explored variance over the smallest on the support of the design p. The
-    number of the actions has no place in it.
+    with r the largest explored variance over the smallest on the support of the design p. It does
+    not depend on the number of actions.
 
     Parameters
     ----------
@@ -205,7 +207,7 @@ def spanning_bound(
     Raises
     ------
     numpy.linalg.LinAlgError
-        If the chosen squares are no basis.
+        If the chosen squares are not a basis.
     """
     x = check_features(features)
     v = check_variances(variances, len(x), features=x)
@@ -217,12 +219,12 @@ def spanning_bound(
 
 
 def per_arm(policy: ArrayLike, variances: ArrayLike, kappa: float = 2.0) -> tuple[float, float]:
-    r"""Return :math:`S_0^2` and :math:`v_0` of the strategy that treats every action by itself.
+    r"""Return :math:`S_0^2` and :math:`v_0` of the strategy that treats every action separately.
 
     .. math:: S_0 = \sum_a\pi_a\sigma_a, \qquad
               v_0 = \frac{\kappa A}4\sum_a p^0_a(1-p^0_a), \qquad p^0_a = \pi_a\sigma_a/S_0
 
-    It explores all A actions alike, estimates each deviation from that action's own rewards, and
+    It explores all A actions equally, estimates each deviation from that action's own rewards, and
     pulls in proportion to :math:`\pi\hat\sigma`.
     """
     shares = np.asarray(policy, dtype=np.float64) * np.sqrt(np.asarray(variances, np.float64))
@@ -245,7 +247,7 @@ def network(d: int) -> Floats:
 def star_policy(d: int, centre: int, rest: float = 0.01) -> Floats:
     r"""Return the policy that takes the arrows out of one point of the `network`, shape (d(d+1),).
 
-    The share `rest` is spread evenly over all arrows; there and back cancel, so that the target
+    The share `rest` is spread evenly over all arrows; opposite arrows cancel, so the target
     direction is that of the star.
     """
     ends = [(i, j) for i in range(d + 1) for j in range(d + 1) if i != j]
@@ -254,7 +256,7 @@ def star_policy(d: int, centre: int, rest: float = 0.01) -> Floats:
 
 
 def by_pairs(exploration: Sequence[float] | Floats, d: int) -> Floats:
-    """Return what each pair of points of the `network` gets, shape (d + 1, d + 1), symmetric."""
+    """Return the share of each pair of points of the `network`, shape (d + 1, d + 1), symmetric."""
     pairs = np.zeros((d + 1, d + 1))
     ends = [(i, j) for i in range(d + 1) for j in range(d + 1) if i != j]
     for (i, j), q in zip(ends, exploration, strict=True):
@@ -266,9 +268,9 @@ def by_pairs(exploration: Sequence[float] | Floats, d: int) -> Floats:
 def star_costs(exploration: Sequence[float] | Floats, d: int, kappa: float = 2.0) -> Floats:
     r"""Return :math:`\psi` for the d + 1 stars of the `network`, shape (d + 1,).
 
-    There are as many pairs as unknowns, so that each variance is determined by its own pulls:
-    :math:`\psi_j = \frac\kappa4\frac{d-1}{d^2}\sum_{i\ne j}1/q_{ij}`. All pairs are to be explored;
-    otherwise infinity stands for the regret of order 1/n that at least one star keeps.
+    The numbers of pairs and of unknowns are equal, so each variance is determined by its own pulls:
+    :math:`\psi_j = \frac\kappa4\frac{d-1}{d^2}\sum_{i\ne j}1/q_{ij}`. If a pair is not explored,
+    at least one star keeps a regret of order 1/n, for which the value is infinite.
     """
     pairs = by_pairs(exploration, d)
     with np.errstate(divide="ignore"):
@@ -279,7 +281,7 @@ def star_costs(exploration: Sequence[float] | Floats, d: int, kappa: float = 2.0
 def least_error(pulls: int, chance: float) -> float:
     r"""Return the t with :math:`P(\hat\sigma^2/\sigma^2 - 1 > t)` equal to the chance.
 
-    Of the mean of k squared residuals of Gaussian rewards about their own mean,
+    The estimate is the mean of k squared residuals of Gaussian rewards about their own mean,
     :math:`\chi_{k-1}^2/k`; k is at least 2.
     """
     return float(chi2.isf(chance, pulls - 1) / pulls - 1)

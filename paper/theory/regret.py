@@ -1,7 +1,7 @@
-r"""The regret of SPEED: bounds as printed, and what replaces them.
+r"""The regret of SPEED: bounds as printed, and as corrected.
 
 Places: Theorem 1 and its discussion (files regret.tex, theorem1.tex), the remark on B* after its
-proof. Everything in units of the loss itself, not of n times it, unless it says otherwise.
+proof. Unless stated otherwise, quantities are in units of the loss itself, not of n times the loss.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def leading_regret(value: float, cost: float, rounds: ArrayLike, length: ArrayLi
 
 
 def allocation_penalty(shares: ArrayLike, errors: ArrayLike) -> Floats:
-    r"""Return by what factor wrong standard deviations raise the loss on the right support.
+    r"""Return the factor by which wrong standard deviations raise the loss on the right support.
 
     .. math:: \Bigl(\sum_a \frac{p_a}{1+e_a}\Bigr)\Bigl(\sum_a p_a(1+e_a)\Bigr)
               = 1 + \operatorname{Var}_p(e) + O(e^3)
@@ -51,8 +51,8 @@ def allocation_penalty(shares: ArrayLike, errors: ArrayLike) -> Floats:
 def vertices(features: ArrayLike, direction: ArrayLike) -> Floats:
     r"""Return all basic solutions w of :math:`\sum_a w_a x(a) = c`, shape (V, A).
 
-    Every PE-optimal design is :math:`b\propto|w|\sigma` for one of them. By trying all sets of d
-    actions: meant for small examples.
+    Every PE-optimal design is :math:`b\propto|w|\sigma` for one of them. The function tries all
+    sets of d actions, so it is meant for small examples.
     """
     x = check_features(features)
     c = check_direction(direction, x.shape[1])
@@ -69,8 +69,8 @@ def vertices(features: ArrayLike, direction: ArrayLike) -> Floats:
 class Rival(NamedTuple):
     r"""The best vertex and the runner-up.
 
-    `best` is S, the cost :math:`\sum_a|w_a|\sigma_a` of the best vertex; `gap` is D, how much more
-    the runner-up costs; `spread` is the standard deviation :math:`\tau` of :math:`\sqrt\Gamma`
+    `best` is S, the cost :math:`\sum_a|w_a|\sigma_a` of the best vertex; `gap` is D, the additional
+    cost of the runner-up; `spread` is the standard deviation :math:`\tau` of :math:`\sqrt\Gamma`
     times the error of the estimated gap.
     """
 
@@ -79,7 +79,7 @@ class Rival(NamedTuple):
     spread: float
 
     def expected_excess(self, length: ArrayLike) -> Floats:
-        r"""Return n times the loss that picking the wrong vertex costs on average.
+        r"""Return n times the mean loss from picking the wrong vertex.
 
         .. math:: \bigl((S+D)^2 - S^2\bigr)\,\Phi\bigl(-D\sqrt\Gamma/\tau\bigr)
         """
@@ -124,18 +124,19 @@ def worst_tie() -> tuple[float, float]:
 def budget_printed(
     d: int, n_actions: int, variance_ratio: float, delta: float, C: float = 1.0
 ) -> float:
-    r"""Return the budget that Theorem 1 asks for: :math:`16C^2d^4r^2\log^2(A/\delta)`.
+    r"""Return the budget that Theorem 1 requires: :math:`16C^2d^4r^2\log^2(A/\delta)`.
 
-    It is that of the additive corollary, with r the largest over the smallest variance and C the
-    constant of Lemma 1, which is not stated.
+    It is that of the additive corollary, with r the largest over the smallest variance, and with
+    the constant C of Lemma 1, which is not stated.
     """
     return float(printed_additive_budget(d, n_actions, variance_ratio, delta, C))
 
 
 def smallest_budget(d: int, n_actions: int, variance_ratio: float, C: float = 1.0) -> float:
-    r"""Return the least n that meets its own condition with :math:`\delta = n^{-3}`.
+    r"""Return the smallest n that meets this condition with :math:`\delta = n^{-3}`.
 
-    So the proof sets it. The right side grows like :math:`\log^2 n` only: larger n meet it, too.
+    This :math:`\delta` is from the proof. The right side grows only like :math:`\log^2 n`, so
+    larger n meet the condition too.
     """
     n = budget_printed(d, n_actions, variance_ratio, 1.0, C)
     for _ in range(200):

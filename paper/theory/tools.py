@@ -31,8 +31,8 @@ def sub_exponential_tail(deviation: ArrayLike, nu: float, alpha: float) -> NDArr
 def least_squares_level(rank: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
     r"""Level of the sum of squared prediction errors, :math:`r + \log(1/\delta)`.
 
-    For a design of rank r, in units of :math:`\sigma^2` and without its constant: the sum exceeds
-    a constant times the level with probability at most :math:`\delta`.
+    For a design of rank r, in units of :math:`\sigma^2` and without its constant: the probability
+    that the sum exceeds a constant times the level is at most :math:`\delta`.
 
     References
     ----------

@@ -11,7 +11,7 @@ directions, and
 .. math:: \Sigma_* = \frac1{1+\rho}\begin{pmatrix}1&-\rho\\-\rho&1\end{pmatrix}, \qquad
           \rho = \frac{r-1}{r+1},
 
-so that the variances of a, o, :math:`e_1, e_2` are :math:`\frac1r, 1, \frac{r+1}{2r},
+so the variances of a, o, :math:`e_1, e_2` are :math:`\frac1r, 1, \frac{r+1}{2r},
 \frac{r+1}{2r}`, and r is their ratio and that of the eigenvalues. The target direction is
 :math:`c=w(a+e_1)`, :math:`w=\frac3{10}+\frac{\sqrt2}{10}`. Where :math:`r=2m^2-1` for a whole
 number m, all but w is rational.
@@ -58,7 +58,7 @@ def plane_bandit(ratio: float, copies: int = 1) -> tuple[LinearBandit, Floats]:
 
 
 class PlaneCost(NamedTuple, Generic[N]):
-    r"""What the family in the plane costs, in closed form.
+    r"""The constants of the family in the plane, in closed form.
 
     `share` is the oracle's share of a, `cost` is :math:`\psi/\kappa`, `value` is :math:`S^2/w^2`.
     """
@@ -108,7 +108,7 @@ def plane_cost(root: N, explored: Sequence[N]) -> PlaneCost[N]:
 
 
 def even_shares(actions: int) -> list[Fraction]:
-    """Return what the four directions get where all A actions of the plane are explored alike."""
+    """Return the shares of the four directions if all A actions are explored equally."""
     single, many = Fraction(1, actions), Fraction(actions - 2, 2 * actions)
     return [single, single, many, many]
 
@@ -135,8 +135,8 @@ def exact_cost(
 class Space(NamedTuple):
     r"""A bandit in three dimensions with rational deviations on the oracle's support.
 
-    `value` is :math:`S^2`. `dual` is the y with :math:`(x_a^\top y)^2\le\sigma_a^2` for all actions
-    and equality on the support, which shows that the design is optimal.
+    `value` is :math:`S^2`. `dual` is the y with :math:`(x_a^\top y)^2\le\sigma_a^2` for all
+    actions, with equality on the support, which shows that the design is optimal.
     """
 
     features: Matrix
@@ -149,7 +149,7 @@ class Space(NamedTuple):
 
 
 def space_bandit(width: Fraction) -> Space:
-    r"""Return the bandit in three dimensions whose ratio of variances costs its square.
+    r"""Return the bandit in three dimensions whose cost grows with the square of the ratio.
 
     :math:`\Sigma_*=\operatorname{diag}(\delta^2,1,1)`; actions
     :math:`(\pm\frac35,\frac45\delta,0)` of variance :math:`\delta^2`,
@@ -185,7 +185,7 @@ def space_bandit(width: Fraction) -> Space:
 
 
 def space_limit() -> Fraction:
-    r"""Return the limit of :math:`S^2\psi/(\kappa r^2)` for `space_bandit`, all explored alike.
+    r"""Return the limit of :math:`S^2\psi/(\kappa r^2)` for `space_bandit`, explored uniformly.
 
     In the coordinates :math:`(x_1^2, x_1x_2/\delta, x_2^2, x_1x_3, x_2x_3, x_3^2)` of
     :math:`xx^\top` everything is continuous at :math:`\delta=0`: H stays regular, the shares of
@@ -194,7 +194,7 @@ def space_limit() -> Fraction:
     .. math:: r^{-2}v/\kappa = \frac{\delta^4}{4}\sum_mq_m\sigma_m^4\operatorname{Var}_p
               \bigl(\varphi_a^\top H^{-1}\varphi_m/\sigma_a^2\bigr)
 
-    the terms are left in which a quiet action a is spoilt by a noisy m.
+    only the terms remain in which a noisy action m affects the estimate of a quiet action a.
     """
     t, f = Fraction(3, 5), Fraction(4, 5)
     zero = Fraction(0)
@@ -212,7 +212,7 @@ def space_limit() -> Fraction:
     policy = space_bandit(Fraction(1)).policy
     second = t * (policy[2] + policy[3])
     third = f * (policy[2] - policy[3] + policy[4] - policy[5]) + policy[6]
-    # The third action brings the third coordinate; the quiet ones what is missing of the second.
+    # The third action gives the third coordinate; the quiet ones complete the second.
     loud = third / f
     quiet = (second - t * loud) / (2 * f)
     S = 2 * quiet + loud

@@ -1,8 +1,8 @@
-"""How often a verdict comes out the same under fresh seeds: ``book/agreement.json``.
+"""The agreement of verdicts under fresh seeds: ``book/agreement.json``.
 
-It is written by ``speedbook verify --seeds 20 --store`` and by nothing else. Each entry holds the
-rule that decided, and what the notebook recorded at its own seed. Where both are as before, the
-agreement is fresh, whatever lines of code have changed.
+Only ``speedbook verify --seeds 20 --store`` writes it. Each entry holds the rule that decided, and
+what the notebook recorded at its own seed. As long as both are unchanged, the agreement is valid,
+whatever lines of code have changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from speedbook.claims.registry import Registry
 from speedbook.paths import write_if_changed
 
 AGREEMENT = "book/agreement.json"
-#: How often noise alone may flip a verdict, by what the registry says of its rules.
+#: How often noise alone may flip a verdict, according to the registry's comment on its rules.
 FLIP_RATE = 0.001
 #: Digits that two machines agree on.
 DIGITS = 6
@@ -30,7 +30,7 @@ class _Part(BaseModel):
 
 
 class Trial(_Part):
-    """What one seed gave."""
+    """The result of one seed."""
 
     seed: int | None
     verdict: str
@@ -39,7 +39,7 @@ class Trial(_Part):
 
 
 class Agreement(_Part):
-    """The verdicts of one claim under fresh seeds, a trial each, and the rule that decided.
+    """The verdicts of one claim under fresh seeds, one trial per seed, and the rule that decided.
 
     ``own`` is what the committed notebook recorded at its own seed.
     """
@@ -50,11 +50,11 @@ class Agreement(_Part):
     trials: tuple[Trial, ...]
 
     def count(self, verdict: str) -> int:
-        """Return how many seeds gave a verdict."""
+        """Return the number of seeds with a verdict."""
         return Counter(trial.verdict for trial in self.trials)[verdict]
 
     def changed(self, row: Mapping[str, Any]) -> list[str]:
-        """Return what has changed in the row of the ledger since the seeds were tried."""
+        """Return what has changed in the ledger's row since the seeds ran."""
         own = own_trial(row)
         parts = {"the rule": self.rule == row["rule"], "its record": _alike(self.own, own)}
         return [name for name, same in parts.items() if not same]
@@ -67,12 +67,12 @@ class Agreements(_Part):
 
 
 def own_trial(row: Mapping[str, Any]) -> Trial:
-    """Return what a row of the ledger says of the notebook's own seed."""
+    """Return the trial of the notebook's own seed, from a row of the ledger."""
     return Trial(**{key: row[key] for key in Trial.model_fields})
 
 
 def _alike(one: Trial, other: Trial) -> bool:
-    """Compare two trials, their numbers up to the last digits, in which machines may differ."""
+    """Compare two trials, except for the last digits, in which machines may differ."""
 
     def essence(trial: Trial) -> list[object]:
         numbers = (trial.estimate, *trial.interval)
@@ -82,9 +82,9 @@ def _alike(one: Trial, other: Trial) -> bool:
 
 
 def read_agreements(root: Path) -> dict[str, Agreement]:
-    """Read what is stored, by claim; empty where nothing is.
+    """Read the stored agreements by claim; empty if there is no file.
 
-    A file that is not what `store_agreements` writes is a ValueError.
+    Raises a ValueError if the file is not what `store_agreements` writes.
     """
     path = root / AGREEMENT
     if not path.is_file():
@@ -98,10 +98,10 @@ def read_agreements(root: Path) -> dict[str, Agreement]:
 
 
 def store_agreements(root: Path, new: Mapping[str, Agreement], registry: Registry) -> None:
-    """Write new agreements beside those stored; claims that are no more go, the rest is ordered."""
+    """Add new agreements to the stored ones, in order, and remove those of deleted claims."""
     kept = {**read_agreements(root), **new}
     entries = {claim.id: kept[claim.id] for claim in registry.claims if claim.id in kept}
-    # One line for a seed, so that a difference can be read.
+    # One line for each seed, so differences are readable.
     claims = ",\n".join(_entry(name, agreement) for name, agreement in entries.items())
     write_if_changed(root / AGREEMENT, f'{{"claims": {{\n{claims}\n}}}}\n')
 
@@ -114,9 +114,9 @@ def _entry(name: str, agreement: Agreement) -> str:
 
 
 def ledger_agreements(root: Path, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what a built ledger says of agreement, by claim.
+    """Return the agreements for a built ledger, by claim.
 
-    Each is ``{"seeds": …, "verdicts": {verdict: how many}, "setting": …, "changed": [what]}``.
+    Each is ``{"seeds": …, "verdicts": {verdict: count}, "setting": …, "changed": [what]}``.
     """
     return {
         name: {
@@ -131,7 +131,7 @@ def ledger_agreements(root: Path, rows: Mapping[str, Mapping[str, Any]]) -> dict
 
 
 def agreement_text(row: Mapping[str, Any]) -> str:
-    """Return the agreement of a row of the built ledger as text; empty where none is stored.
+    """Return the agreement of a row of the built ledger as text; empty if none is stored.
 
     Examples
     --------

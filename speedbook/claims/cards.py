@@ -1,4 +1,4 @@
-"""How a verdict looks: the card in a notebook, and a record's numbers as text."""
+"""The card of a verdict in a notebook, and a record's numbers as text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from speedbook.claims.claim import Claim
 
 
-#: Whose a claim is, in words.
+#: The origin of a claim, in words.
 ORIGINS = {
     "paper": "the paper's own words",
     "reading": "our reading of the paper, which leaves something open",
-    "ours": "ours",
+    "ours": "this book",
 }
-#: How a statement on regret is read, in words.
+#: The reading of a statement on regret, in words.
 READINGS = {
     "one bandit": "one bandit at a time: constants may depend on it",
     "uniform": "uniformly: one constant for all bandits",
@@ -27,10 +27,10 @@ READINGS = {
 
 
 def rounded_record(entry: dict[str, Any]) -> tuple[str, str]:
-    """Return estimate and interval of a record as text; the interval of an exact one is empty.
+    """Return estimate and interval of a record as text; an exact record has an empty interval.
 
-    Where the ends of an interval are positive and more than a factor of ten apart, its width says
-    nothing about the lower ones of the three numbers: each gets two digits of its own.
+    If the ends of an interval are positive and more than a factor of ten apart, its width does not
+    give the digits of the smaller numbers; each number then gets two digits of its own.
 
     Examples
     --------
@@ -51,9 +51,9 @@ def _rows(claim: Claim, entry: dict[str, Any]) -> list[tuple[str, str]]:
     rows: list[tuple[str, str | None]] = [
         ("Claim", claim.statement),
         ("Constants", claim.constants),
-        ("Read", READINGS.get(claim.reading or "")),
+        ("Reading", READINGS.get(claim.reading or "")),
         ("Place", claim.place),
-        ("Whose", ORIGINS[claim.origin]),
+        ("Origin", ORIGINS[claim.origin]),
         ("Evidence", claim.evidence),
         ("Rule", f"{claim.rule}"),
         ("Found", f"{estimate} {interval}".strip()),
@@ -67,7 +67,7 @@ def _rows(claim: Claim, entry: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def level_text(level: float | None) -> str:
-    """Write with which probability an interval covers; nothing where there is none.
+    """Write the probability with which an interval covers; empty if there is none.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def level_text(level: float | None) -> str:
 
 
 def replications_text(entry: Mapping[str, Any]) -> str:
-    """Write how many replications a record rests on, and in how many runs, where it says so.
+    """Write the number of replications of a record and, if it is known, of runs.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def replications_text(entry: Mapping[str, Any]) -> str:
 
 
 def badge_html(verdict: Verdict) -> str:
-    """Return symbol and word of a verdict; colour comes from the style sheet, if there is one."""
+    """Return symbol and word of a verdict; the style sheet adds the colour."""
     return (
         f'<span class="verdict {verdict.css_class}">'
         f'<span class="verdict-symbol" aria-hidden="true">{verdict.symbol}</span> {verdict}</span>'
@@ -106,7 +106,7 @@ def badge_html(verdict: Verdict) -> str:
 
 
 def card_html(claim: Claim, entry: dict[str, Any]) -> str:
-    """Return the card. It has no colours of its own, so that it is readable light and dark."""
+    """Return the card as HTML, without colours, so it is readable on light and dark pages."""
     verdict = Verdict(entry["verdict"])
     rows = "\n".join(
         f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in _rows(claim, entry)
@@ -120,7 +120,7 @@ def card_html(claim: Claim, entry: dict[str, Any]) -> str:
 
 
 def card_text(claim: Claim, entry: dict[str, Any]) -> str:
-    """Return the card for a reader without HTML."""
+    """Return the card as plain text."""
     verdict = Verdict(entry["verdict"])
     rows = "\n".join(f"  {name}: {text}" for name, text in _rows(claim, entry))
     return f"{verdict.symbol} {verdict}: {claim.title} ({claim.id})\n{rows}"

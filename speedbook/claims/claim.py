@@ -1,4 +1,4 @@
-"""One claim: what the paper says, or what we say instead, and the rule that decides it."""
+"""One claim: a statement of the paper or of this book, and the rule that decides it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from speedbook.claims.rules import VERDICTS, Kind, Outcome, Rule, Verdict
 
-#: paper: its own words. reading: its words, with something filled in that it leaves open. ours: a
-#: statement, a correction or a threshold of this book.
+#: paper: the paper's own words. reading: its words, with something filled in that it leaves open.
+#: ours: a statement, a correction or a threshold of this book.
 Origin = Literal["paper", "reading", "ours"]
-#: How much of the paper goes with a claim that fails, the most first.
+#: How much of the paper fails with a claim, the most first.
 Severity = Literal["conclusion", "statement", "proof step", "slip"]
 #: Whether a statement on regret is about one bandit at a time, or about all with one constant.
 Reading = Literal["one bandit", "uniform"]
-#: On what the verdict rests: a complete proof, whose code is checked; an example in exact
-#: arithmetic, or certified; or draws and numerics alone.
+#: The basis of the verdict: a complete proof, whose code is checked; an example in exact
+#: arithmetic or with certified bounds; or only random draws and numerics.
 Evidence = Literal["proved", "exact example", "measured"]
 
 #: Verdicts of a statement that is false, or whose numbers disagree with it.
@@ -26,10 +26,9 @@ AGAINST = frozenset({Verdict.CONTRADICTED, Verdict.NOT_CONSISTENT})
 class Claim(BaseModel):
     """One entry of ``book/claims.yml``.
 
-    ``proof`` is the label of the place in the book where the proof stands. The last four fields are
-    for the errata and the map, and have no part in the verdict. ``counterexample`` and
-    ``uncorrected``, which says why no corrected statement is needed, are MyST;
-    `speedbook.claims.relations` says what the other two mean.
+    ``proof`` is the label of the proof in the book. The last four fields are for the errata and the
+    map, and do not affect the verdict. ``counterexample`` and ``uncorrected``, which says why no
+    corrected statement is needed, are MyST; `speedbook.claims.relations` explains the other two.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -55,36 +54,38 @@ class Claim(BaseModel):
     @model_validator(mode="after")
     def _rule_fits_kind(self) -> Claim:
         if (self.rule is None) != (self.kind == "untestable"):
-            raise ValueError("every claim has a rule, but one of kind untestable has none")
+            raise ValueError(
+                "rule: a claim must have one, and one of kind untestable must have none"
+            )
         return self
 
     @model_validator(mode="after")
     def _evidence_fits_kind(self) -> Claim:
         if (self.evidence is None) != (self.kind == "untestable"):
-            raise ValueError("every claim has its evidence, but one of kind untestable has none")
+            raise ValueError("evidence: a claim must have it, and one of kind untestable must not")
         if (self.evidence == "proved") != (self.proof is not None):
-            raise ValueError("proof: a claim whose evidence is proved, and no other, has a proof")
+            raise ValueError("proof: must be given if the evidence is proved, and only then")
         return self
 
     @model_validator(mode="after")
     def _severity_fits_origin(self) -> Claim:
         if self.origin == "ours" and self.severity:
-            raise ValueError("severity: is said of what the paper says, not of a claim of ours")
+            raise ValueError("severity: is for claims of the paper, not for one of origin ours")
         return self
 
     @model_validator(mode="after")
     def _corrected_or_not(self) -> Claim:
         if self.corrected_by and self.uncorrected:
-            raise ValueError("a claim has corrected_by, or uncorrected with a reason, not both")
+            raise ValueError("corrected_by, uncorrected: give one of them, not both")
         return self
 
     def verdict(self, low: float, high: float) -> Verdict:
-        """Return what follows from an interval for the quantity that the rule is about.
+        """Return the verdict that follows from an interval for the rule's quantity.
 
-        A statement that is proved, or shown by an exact example, is *checked* where code and rule
-        agree; an example that agrees with a statement which we hold to be false decides nothing,
-        and neither does a measured number without an interval. A threshold of ours may be missed
-        without anyone being contradicted. A claim without a rule is a ValueError.
+        A statement that is proved, or shown by an exact example, is *checked* if code and rule
+        agree. An example that agrees with a statement that we hold to be false decides nothing, and
+        neither does a measured number without an interval. A missed threshold of ours contradicts
+        nobody. Raises a ValueError if the claim has no rule.
         """
         if self.rule is None:
             raise ValueError(f"id: claim {self.id!r} is untestable and has no rule")

@@ -1,8 +1,8 @@
 """The ledger: every claim, what was found, and the verdict, derived from notebook outputs.
 
 ``book/ledger.json`` comes from the committed notebooks and holds nothing that changes from run to
-run; ``_build/ledger.json`` comes from the notebooks that the build executed, and also says how long
-they ran, at which commit, with which packages and data.
+run. ``_build/ledger.json`` comes from the notebooks that the build executed. It also says how long
+they ran, at which commit, and with which packages and data.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 LEDGER = "book/ledger.json"
 CLAIM_PAGES = "notebooks/claims/"
-#: What a row takes from the registry beside the rule, where it is said.
+#: Further fields that a row takes from the registry, if the claim has them.
 SAID = ("origin", "severity", "reading", "evidence", "proof")
-#: What a row takes from the record, in this order; `runs` is not in all of them.
+#: The fields that a row takes from the record, in this order; some records have no `runs`.
 FOUND = ("estimate", "interval", "level", "replications", "runs", "seed", "details")
 
 
 class LedgerError(ValueError):
-    """Registry and notebooks do not fit together; ``problems`` holds a sentence for each fault."""
+    """Registry and notebooks do not match; ``problems`` holds a sentence for each fault."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -45,9 +45,9 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
     ------
     LedgerError
         If a claim has no notebook or no record, a notebook of ``notebooks/claims`` has no claim, a
-        claim is recorded twice or by another notebook, or a record holds a verdict that the rule no
-        longer gives; or if the intervals of a page miss more often, together, than once in a
-        thousand runs.
+        claim is recorded twice or by another notebook, or the verdict of a record no longer follows
+        from the rule; or if some interval of a page may miss more often than once in a thousand
+        runs.
     """
     problems = shelf_problems(registry, notebooks)
     records: dict[str, dict[str, Any]] = {}
@@ -61,7 +61,7 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
     for claim in registry.claims:
         missing = claim.rule is not None and claim.id not in records
         if missing and claim.notebook in notebooks:
-            problems.append(f"claim {claim.id}: {claim.notebook} holds no valid record of it")
+            problems.append(f"claim {claim.id}: {claim.notebook} has no valid record of it")
     problems += _level_problems(registry, records)
     if problems:
         raise LedgerError(problems)
@@ -69,7 +69,7 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
 
 
 def shelf_problems(registry: Registry, names: Collection[str]) -> list[str]:
-    """Say which claims have no notebook of the book, and which notebooks of claims no claim."""
+    """Return which claims have no notebook in the book, and which claims pages have no claim."""
     without_claim = [
         f"{name}: no claim of book/claims.yml names this notebook"
         for name in names
@@ -84,14 +84,14 @@ def shelf_problems(registry: Registry, names: Collection[str]) -> list[str]:
 
 
 def _level_problems(registry: Registry, records: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Say of which pages the intervals do not hold together with probability 99.9 %."""
+    """Return the pages whose intervals do not hold together with probability 99.9 %."""
     lacking: dict[str, float] = {}
     for name, entry in records.items():
         page = registry[name].notebook
         lacking[page] = lacking.get(page, 0.0) + 1 - (entry.get("level") or 1.0)
     return [
-        f"{page}: its intervals miss with probability up to {error:.3g} together, and may with "
-        f"{ERROR:g}; see speedbook.intervals.family_level"
+        f"{page}: the probability that one of its intervals misses is up to {error:.3g}, and must "
+        f"be at most {ERROR:g}; see speedbook.intervals.family_level"
         for page, error in lacking.items()
         if error > ERROR * (1 + 1e-6)
     ]
@@ -111,8 +111,8 @@ def _record_fault(
         return f"records claim {claim.id} twice"
     if entry.get("verdict") != verdict:
         return (
-            f"the record of claim {claim.id} is stale: it says {entry.get('verdict')}, and by the "
-            f"rule it is {verdict}"
+            f"the record of claim {claim.id} is stale: it says {entry.get('verdict')}, but the "
+            f"rule gives {verdict}"
         )
     return None
 
@@ -138,10 +138,10 @@ def built_ledger(
     facts: Mapping[str, Any],
     agreements: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the ledger with what is true of one build only, and is never committed.
+    """Return the ledger with the facts of one build, which are never committed.
 
-    The seconds that each notebook ran, what all rows share
-    (`speedbook.run.provenance.build_facts`), and how fresh seeds agree, by claim
+    These are the seconds that each notebook ran, the facts that all rows share
+    (`speedbook.run.provenance.build_facts`), and the agreement of fresh seeds by claim
     (`speedbook.claims.agreement.ledger_agreements`).
     """
     rows = {
@@ -158,9 +158,9 @@ def ledger_text(ledger: dict[str, Any]) -> str:
 
 
 def read_ledger(root: Path) -> dict[str, Any]:
-    """Read the ledger of a book, or of its staged pages; where there is none, it has no claims.
+    """Read the ledger of a book or of its staged pages; without a file it has no claims.
 
-    A file that is no ledger is a ValueError.
+    Raises a ValueError if the file is not a ledger.
     """
     path = root / LEDGER
     if not path.is_file():
@@ -168,19 +168,19 @@ def read_ledger(root: Path) -> dict[str, Any]:
     try:
         ledger: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if not all(isinstance(row, dict) for row in ledger["claims"].values()):
-            raise ValueError("a row is no object")
+            raise ValueError("a row is not an object")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        cure = "`git checkout book/ledger.json` brings it back, `make refresh` writes it anew"
+        cure = "restore it with `git checkout book/ledger.json`, or run `make refresh`"
         raise ValueError(f"{path}: is not a ledger ({error}); {cure}") from None
     return ledger
 
 
 def lookup(ledger: Mapping[str, dict[str, Any]], address: str) -> str:
-    """Return a number or text of the ledger's rows as it is to be read in prose.
+    """Return a number or text of the ledger's rows as it appears in prose.
 
-    An address is ``claim.field`` or ``claim.details.key``, and optionally a format after a colon,
-    as in ``prop-1.details.worst:.2f``. Without one, estimate and interval are rounded as on the
-    card. A claim, field or format that does not exist is a ValueError.
+    An address is ``claim.field`` or ``claim.details.key``, with an optional format after a colon,
+    as in ``prop-1.details.worst:.2f``. Without a format, estimate and interval are rounded as on
+    the card. Raises a ValueError if the claim, field or format does not exist.
     """
     path, _, form = address.partition(":")
     name, *fields = path.strip().split(".")

@@ -1,4 +1,4 @@
-"""`record`, by which a notebook reports what it found about a claim."""
+"""`record`, by which a notebook reports its result for a claim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from speedbook.claims.cards import card_html, card_text
 from speedbook.claims.registry import load_registry
 from speedbook.paths import find_root
 
-#: Records keep this many digits, so that two machines that differ in the last bits write the same.
+#: Records keep this number of digits, so machines that differ in the last bits write the same.
 RECORD_DIGITS = 10
 
 
@@ -25,10 +25,10 @@ def record(
     seed: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Report what a notebook found about a claim: display a card with the verdict.
+    """Report the result for a claim: display a card with the verdict.
 
-    The registry's rule decides the verdict. The card shows rounded numbers; the full record, with
-    its verdict, goes into the metadata of the display, from which the ledger is derived.
+    The registry's rule decides the verdict. The card shows rounded numbers. The metadata of the
+    display hold the full record with its verdict; the ledger is derived from them.
 
     Parameters
     ----------
@@ -37,16 +37,16 @@ def record(
     estimate : float
         The quantity that the rule is about.
     interval : pair of float, optional
-        Lower and upper end for it; by default the quantity is exact.
+        Its lower and upper end; by default the quantity is exact.
     level : float, optional
-        The probability with which the interval covers the quantity, above 0; 1 where its ends are
-        certain. An interval of positive width needs it. What the records of one page lack to 1
-        together may be at most 0.001; see `speedbook.intervals.family_level`.
+        The probability with which the interval covers the quantity, above 0; 1 for certain bounds.
+        An interval of positive width needs it. Over the records of one page, 1 - level must sum to
+        at most 0.001; see `speedbook.intervals.family_level`.
     replications : int, optional
-        How many independent replications the estimate rests on, those of all runs together.
+        Number of independent replications behind the estimate, over all runs.
     runs : int, optional
-        Into how many equal, independent runs the replications are divided, where the interval comes
-        from the spread between these and not from the single replications.
+        Number of equal, independent runs into which the replications are divided, if the interval
+        comes from the spread between runs and not from the single replications.
     seed : int, optional
         The seed of the run.
     details : mapping, optional
@@ -56,7 +56,7 @@ def record(
     ------
     ValueError
         If the id is unknown, a number is not finite, the interval is reversed, the level is missing
-        or no probability, or the replications cannot be divided into so many equal runs.
+        or not a probability, or `runs` does not divide the replications.
     TypeError
         If a detail is not a number, a text, a list or a mapping of such.
     """
@@ -80,7 +80,7 @@ def record(
 
 
 def _divided(replications: int | None, runs: int | None) -> dict[str, int]:
-    """Return the number of runs for the record, which is silent of it where nobody asks."""
+    """Return the entry for the number of runs; empty if it is not given."""
     if runs is None:
         return {}
     if replications is None or runs < 1 or replications % runs:
@@ -93,7 +93,10 @@ def _divided(replications: int | None, runs: int | None) -> dict[str, int]:
 def _level(level: float | None, ends: list[float]) -> float | None:
     if level is None:
         if ends[0] < ends[1]:
-            raise ValueError("level: say with which probability the interval covers; 1 if certain")
+            raise ValueError(
+                "level: an interval of positive width needs its probability of coverage, or 1 for "
+                "certain bounds; got None"
+            )
         return None
     if not 0 < level <= 1:
         raise ValueError(f"level: must be above 0 and at most 1; got {level}")
@@ -108,7 +111,7 @@ def _finite(name: str, value: float) -> float:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Turn numpy scalars and arrays, tuples and mappings into what JSON can hold."""
+    """Turn numpy scalars and arrays, tuples and mappings into JSON values."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -15,7 +15,7 @@ from speedbook.claims.relations import relation_problems
 from speedbook.text import nearest
 
 REGISTRY = "book/claims.yml"
-#: Safe, and in C where libyaml is there: a notebook reads the registry once for every record.
+#: The safe loader, in C if libyaml is installed.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -45,20 +45,20 @@ class Registry(BaseModel):
         return MappingProxyType({claim.id: claim for claim in self.claims})
 
     def __getitem__(self, name: str) -> Claim:
-        """Return a claim by its id; an unknown one is a ValueError that names the nearest."""
+        """Return a claim by its id; an unknown id raises a ValueError with the nearest ones."""
         if name not in self._by_id:
             raise ValueError(f"id: {REGISTRY} has no claim {name!r}{nearest(name, self._by_id)}")
         return self._by_id[name]
 
     def of_notebook(self, notebook: str) -> list[Claim]:
-        """Return the claims that a notebook puts to the test."""
+        """Return the claims that a notebook tests."""
         return [claim for claim in self.claims if claim.notebook == notebook]
 
 
 def load_registry(root: Path) -> Registry:
     """Read and check ``book/claims.yml``.
 
-    A file that is missing, not YAML or against the schema is a ValueError that names each place.
+    Raises a ValueError if the file is missing, not YAML or against the schema; it names each place.
     """
     path = root / REGISTRY
     try:
@@ -74,5 +74,5 @@ def load_registry(root: Path) -> Registry:
 
 @lru_cache(maxsize=1)
 def _registry(text: str) -> Registry:
-    """Parse a registry; remembered, as a notebook asks for the same one with each record."""
+    """Parse a registry; the result is cached, since a notebook reads it for each record."""
     return Registry.model_validate(yaml.load(text, LOADER))

@@ -1,8 +1,9 @@
-"""How claims hang together: what rests on what, and what puts a claim right.
+"""Relations between claims: which claim rests on which, and which one corrects another.
 
 ``rests_on`` names the claims that the paper's proof of a claim uses. ``corrected_by`` names our own
-statements that put a claim right, sharpen it, or say why it holds where its printed proof does not.
-Claims whose ids begin alike, ``thm-1`` and ``thm-1-uniform``, are about one statement of the paper.
+statements that correct a claim, sharpen it, or say why it holds although its printed proof fails.
+Claims whose ids have the same beginning, like ``thm-1`` and ``thm-1-uniform``, are about one
+statement of the paper.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from speedbook.text import nearest
 if TYPE_CHECKING:
     from speedbook.claims.claim import Claim
 
-#: Verdicts after which nothing can rest on a claim as it is printed.
+#: Verdicts of claims on which nothing can rest, as they are printed.
 FAILING = frozenset({Verdict.CONTRADICTED, Verdict.VACUOUS, Verdict.NOT_CONSISTENT})
-#: Where the name of a statement ends in the place of a claim.
+#: The end of a statement's name in the place of a claim.
 END_OF_NAME = re.compile(r"[,;:(]| of the appendix")
 
 
 def relation_problems(claims: Sequence[Claim]) -> list[str]:
-    """Say which relations between claims name none, or run in a circle; a sentence each."""
+    """Return the relations that name no claim, or form a circle, a sentence each."""
     known = [claim.id for claim in claims]
     problems = []
     for claim in claims:
@@ -42,7 +43,7 @@ def _fault(claim: str, name: str, count: int, known: Sequence[str]) -> str:
     if name not in known:
         return f"no claim is called {name!r}{nearest(name, known)}"
     if name == claim:
-        return "a claim cannot stand in its own place"
+        return "a claim cannot name itself"
     return f"names {name} {count} times" if count > 1 else ""
 
 
@@ -53,7 +54,7 @@ def _circles(claims: Sequence[Claim], known: Sequence[str]) -> list[str]:
         head = statement_of(name, known)
         others = {statement_of(other, known) for other in below} - {head}
         by_statement.setdefault(head, set()).update(others)
-    rule = "what a claim rests on cannot rest on it (claims whose ids begin alike count as one)"
+    rule = "must form no circle (claims whose ids have the same beginning count as one)"
     for graph in (by_claim, by_statement):
         try:
             TopologicalSorter(graph).prepare()
@@ -63,7 +64,7 @@ def _circles(claims: Sequence[Claim], known: Sequence[str]) -> list[str]:
 
 
 def statement_of(name: str, known: Iterable[str]) -> str:
-    """Return the claim that stands for a statement: the shortest id with which this one begins.
+    """Return the claim that represents a statement: the shortest id with which this one begins.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def statement_of(name: str, known: Iterable[str]) -> str:
 
 
 class Statement(NamedTuple):
-    """A statement of the paper: the claims about it, and ours that put it right."""
+    """A statement of the paper: the claims about it, and our own that correct it."""
 
     head: str
     label: str
@@ -91,11 +92,11 @@ class Relations:
         self.verdicts = verdicts
 
     def fails(self, name: str) -> bool:
-        """Return whether nothing can rest on a claim as it is printed."""
+        """Return whether a claim fails, so nothing can rest on it as it is printed."""
         return self.verdicts[name] in FAILING
 
     def below(self, name: str) -> list[str]:
-        """Return all that a claim rests on, the nearest first."""
+        """Return all claims on which a claim rests, directly or not, the nearest first."""
         found: list[str] = []
         layer = [name]
         while layer:
@@ -105,7 +106,7 @@ class Relations:
         return found
 
     def broken(self, name: str) -> list[str]:
-        """Return what fails of all that a claim rests on, the nearest first."""
+        """Return the failing claims on which a claim rests, the nearest first."""
         return [other for other in self.below(name) if self.fails(other)]
 
     def above(self, name: str) -> list[str]:
@@ -114,12 +115,12 @@ class Relations:
 
     @cached_property
     def ours(self) -> frozenset[str]:
-        """The claims that put another one right."""
+        """The claims that correct another one."""
         return frozenset(name for claim in self.claims.values() for name in claim.corrected_by)
 
     @cached_property
     def edges(self) -> dict[tuple[str, str], list[str]]:
-        """Of each pair of statements, the upper of which rests on the lower: on which claims."""
+        """The claims used, by pair of statements, the second of which rests on the first."""
         found: dict[tuple[str, str], list[str]] = {}
         for claim in self.claims.values():
             for name in claim.rests_on:
@@ -129,7 +130,7 @@ class Relations:
         return found
 
     def statements(self) -> dict[str, Statement]:
-        """Return the statements that rest on others or bear them, by the claim for each."""
+        """Return the statements that rest on others or are used by them, by their claims."""
         linked = {head for pair in self.edges for head in pair}
         members: dict[str, list[str]] = {}
         for name in self.claims:

@@ -1,8 +1,8 @@
 """Rules, and the verdicts that follow from them.
 
-A rule is written before the run. It compares an interval with what the claim says, and the kind of
-the claim turns the outcome into a verdict; a notebook states neither. A new kind of rule is one
-small class here and its name in `Rule`.
+A rule is written before the run. It compares an interval with the claim, and the kind of the claim
+turns the outcome into a verdict; a notebook states neither. A new kind of rule is one small class
+here and its name in `Rule`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeFloat
 
 
 class Outcome(Enum):
-    """What a rule finds."""
+    """The outcome of a rule."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -23,7 +23,7 @@ class Outcome(Enum):
 
 
 class Verdict(StrEnum):
-    """What the book says of a claim."""
+    """The verdict of the book on a claim."""
 
     CHECKED = "checked"
     SUPPORTED = "supported"
@@ -37,7 +37,7 @@ class Verdict(StrEnum):
 
     @property
     def symbol(self) -> str:
-        """A sign that says the same as the word."""
+        """The sign for the verdict."""
         return SYMBOLS[self]
 
     @property
@@ -58,8 +58,8 @@ SYMBOLS = {
     Verdict.NOT_TESTABLE: "–",
 }
 
-#: decidable: the statistic settles it. asymptotic: numbers can only agree with it over a range.
-#: vacuous: the rule tests whether the claim is empty. untestable: no rule, no numbers.
+#: decidable: the statistic decides. asymptotic: numbers can only agree with it over a range.
+#: vacuous: the rule tests whether the claim says nothing. untestable: no rule, no numbers.
 Kind = Literal["decidable", "asymptotic", "vacuous", "untestable"]
 
 VERDICTS: dict[str, dict[Outcome, Verdict]] = {
@@ -74,7 +74,7 @@ class _Rule(BaseModel):
 
     value: FiniteFloat
     tolerance: NonNegativeFloat = 0.0
-    #: How the rule reads, and to which sides of the value the tolerance lies: + is above it.
+    #: The words of the rule, and on which sides of the value the tolerance lies: + is above it.
     relation: ClassVar[str]
     sides: ClassVar[str]
 
@@ -84,20 +84,20 @@ class _Rule(BaseModel):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The least and the most that the quantity may be."""
+        """The smallest and the largest value that the rule allows."""
         least = -math.inf if self.sides == "+" else self.value - self.tolerance
         most = math.inf if self.sides == "−" else self.value + self.tolerance
         return least, most
 
     def judge(self, low: float, high: float) -> Outcome:
-        """Hold when the whole interval lies within the limits, fail when all of it is outside."""
+        """Hold if the whole interval is within the limits, and fail if all of it is outside."""
         least, most = self.limits
         if least <= low and high <= most:
             return Outcome.HOLDS
         return Outcome.FAILS if high < least or most < low else Outcome.OPEN
 
     def excess(self, low: float, high: float) -> float:
-        """Return how far the interval reaches beyond the limits; below 0, what is left to them."""
+        """Return how far the interval exceeds the limits; if it does not, minus the distance."""
         least, most = self.limits
         return max(least - low, high - most)
 

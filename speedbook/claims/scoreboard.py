@@ -1,9 +1,9 @@
-"""How many claims have which verdict: the numbers of the scoreboard, from registry and ledger.
+"""The numbers of the scoreboard, counted from registry and ledger.
 
-A count is asked for by words, each of which narrows it: an origin (``paper``, ``reading``,
+A count is defined by words, each of which restricts it: an origin (``paper``, ``reading``,
 ``ours``, or several with + between them), ``holds``, ``fails`` or ``open`` (neither), a verdict or
-a severity with hyphens for blanks, as in ``paper+reading fails proof-step``. Without words it is
-that of all.
+a severity with hyphens for blanks, as in ``paper+reading fails proof-step``. Without words, all
+claims count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from speedbook.claims.relations import Relations
 from speedbook.claims.rules import Verdict
 from speedbook.text import nearest
 
-#: Verdicts after which a claim can be built on.
+#: Verdicts of claims that hold.
 HOLDING = frozenset({Verdict.CHECKED, Verdict.SUPPORTED, Verdict.CONSISTENT})
 
 Filter = Callable[[Claim, Verdict], bool]
@@ -50,9 +50,9 @@ def _filters(relations: Relations) -> dict[str, Filter]:
 
 
 def score(relations: Relations, words: str = "") -> int:
-    """Count the claims that all words let through; an unknown word is a ValueError.
+    """Count the claims that fit all words; an unknown word raises a ValueError.
 
-    Words with + between them let through what one of them does.
+    A claim fits words with + between them if it fits one of them.
     """
     filters = _filters(relations)
     groups = [word.split("+") for word in words.split()]

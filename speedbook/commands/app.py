@@ -1,4 +1,4 @@
-"""The command line. It imports what a command needs when the command runs: help comes at once."""
+"""The command line. Each command imports what it needs when it runs, so help appears quickly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from speedbook.commands.exit_codes import (
 if TYPE_CHECKING:
     from speedbook.commands.reporter import Reporter
 
-# Plain help: to colour it takes longer than to say it.
+# Plain help: colouring it would take longer than printing it.
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
@@ -36,10 +36,10 @@ app.add_typer(data, name="data", help="List the data sets, fetch one, or check t
 def main() -> None:
     """Build the book from its notebooks, and run them again.
 
-    Exit codes: 0 all is well, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
-    (nothing ran), 3 a notebook, the press, a download or the disk failed, 4 another command works
-    in the same folder (nothing ran), 129 the terminal was closed (SIGHUP), 130 interrupted (Ctrl-C,
-    SIGTERM).
+    Exit codes: 0 success, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
+    (nothing ran), 3 a notebook, the build, a download or the disk failed, 4 another command is at
+    work in the same folder (nothing ran), 129 the terminal was closed (SIGHUP), 130 interrupted
+    (Ctrl-C, SIGTERM).
     """
     heed_signals()
 
@@ -51,9 +51,11 @@ def _renamed(given: bool) -> None:
         raise typer.Exit(ExitCode.USAGE)
 
 
-Full = Annotated[bool, typer.Option("--full", help="Set what notebooks/full.yml says: a long run.")]
+Full = Annotated[
+    bool, typer.Option("--full", help="Use the parameters in notebooks/full.yml: a long run.")
+]
 Paper = Annotated[bool, typer.Option("--paper", hidden=True, callback=_renamed)]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Tell of failures only.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Report failures only.")]
 
 
 @app.command()
@@ -65,7 +67,7 @@ def build(
             help="Also rewrite the committed notebooks and book/ledger.json where they changed.",
         ),
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Notebooks to run at a time.")] = 2,
+    jobs: Annotated[int, typer.Option(min=1, help="How many notebooks run at the same time.")] = 2,
     quiet: Quiet = False,
 ) -> None:
     """Run what changed, derive the ledger, make the book in _build/html."""
@@ -82,7 +84,7 @@ def build(
         reporter.say(f"The book is ready: {page.as_uri()}")
         return ExitCode.WELL
 
-    raise end_with(command, "what was finished is kept, nothing is half-written")
+    raise end_with(command, "finished work is kept, and no file is half-written")
 
 
 @app.command(add_help_option=False)
@@ -90,14 +92,14 @@ def rerun(
     context: typer.Context,
     notebook: Annotated[
         str | None,
-        typer.Argument(metavar="NOTEBOOK", help="As fig1a-unit-ball, or as a path."),
+        typer.Argument(metavar="NOTEBOOK", help="A short name such as fig1a-unit-ball, or a path."),
     ] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("-p", metavar="NAME=VALUE", help="Set a parameter; as often as you like."),
+        typer.Option("-p", metavar="NAME=VALUE", help="Set a parameter; may be repeated."),
     ] = None,
     params: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Set what a YAML or JSON file says.")
+        Path | None, typer.Option(metavar="FILE", help="Set the parameters in a YAML or JSON file.")
     ] = None,
     full: Full = False,
     paper: Paper = False,
@@ -106,25 +108,28 @@ def rerun(
         typer.Option("--from", metavar="MANIFEST", help="Repeat a run, and compare the results."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where run folders go; by default, runs.")
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder for run folders; by default, runs."),
     ] = None,
     cell_timeout: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="SECONDS", help="Time for each cell: 300, or 3600 with --full."
+            min=1,
+            metavar="SECONDS",
+            help="Time limit for each cell; by default 300, or 3600 with --full.",
         ),
     ] = None,
     quiet: Quiet = False,
     show_help: Annotated[
-        bool, typer.Option("--help", help="Show this, and the parameters of NOTEBOOK.")
+        bool, typer.Option("--help", help="Show this help, and the parameters of NOTEBOOK.")
     ] = False,
 ) -> None:
-    """Run a notebook with other parameters, into a folder of its own.
+    """Run a notebook with other parameters, into a new folder.
 
     The folder holds the executed notebook, a page that opens offline, figures, records and tables,
-    and a manifest to repeat the run from.
+    and a manifest from which the run can be repeated.
 
-    What -p sets goes before --params, and that before --full.
+    If a parameter is set more than once, -p overrides --params, and --params overrides --full.
     """
     if show_help:
         typer.echo(context.get_help())
@@ -138,28 +143,31 @@ def rerun(
         asked = Rerun(notebook, values, params, full, manifest, out, cell_timeout)
         return rerun(asked, Reporter(quiet))
 
-    raise end_with(command, "before there was anything to keep")
+    raise end_with(command, "there was nothing to keep yet")
 
 
 @app.command()
 def verify(
     claims: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CLAIM", help="Ids of book/claims.yml; by default, all."),
+        typer.Argument(metavar="CLAIM", help="Claim ids from book/claims.yml; by default, all."),
     ] = None,
     full: Full = False,
     paper: Paper = False,
     seeds: Annotated[
-        int, typer.Option(min=1, help="More than 1: so many fresh seeds in place of the own.")
+        int,
+        typer.Option(
+            min=1, help="How many seeds; with 2 or more, fresh ones replace the notebook's own."
+        ),
     ] = 1,
     store: Annotated[
         bool,
         typer.Option("--store", help="Write how many seeds agree to book/agreement.json."),
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Notebooks to run at a time.")] = 2,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Tell of differences only.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="How many notebooks run at the same time.")] = 2,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Report differences only.")] = False,
 ) -> None:
-    """Compute verdicts anew and compare them with the committed ledger."""
+    """Compute verdicts again and compare them with the committed ledger."""
 
     def command() -> ExitCode:
         from speedbook.commands.reporter import Reporter
@@ -174,7 +182,7 @@ def verify(
 
 @data.command("list")
 def data_list() -> None:
-    """Say what the data sets are, under which terms, and where their files are."""
+    """List the data sets, their terms of use, and where their files are."""
     from paper.datasets.command import list_datasets
 
     raise _data(lambda reporter: reporter.say(list_datasets()))
@@ -182,9 +190,9 @@ def data_list() -> None:
 
 @data.command("fetch")
 def data_fetch(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `speedbook data list` says it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `speedbook data list`.")],
     agree: Annotated[
-        bool, typer.Option("--agree", help="You know the terms and agree: do not ask.")
+        bool, typer.Option("--agree", help="Accept the terms without being prompted.")
     ] = False,
 ) -> None:
     """Show the terms of a data set and, if you agree, fetch it into your cache."""
@@ -193,8 +201,8 @@ def data_fetch(
     def ask() -> bool:
         if not agree and not sys.stdin.isatty():
             raise ValueError(
-                "nothing was fetched, as there is no terminal to ask on whether you agree to the "
-                "terms; if you do, say --agree"
+                "nothing was fetched: the terms must be accepted, and there is no terminal for the "
+                "prompt; if you accept them, add --agree"
             )
         return agree or typer.confirm("Do you agree to these terms?")
 
@@ -204,17 +212,18 @@ def data_fetch(
 @data.command("check")
 def data_check(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="By default, all at hand.")
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="By default, every data set whose file is here."),
     ] = None,
 ) -> None:
-    """Compare the files of the data sets with their SHA-256."""
+    """Check the files of the data sets against their SHA-256."""
     from paper.datasets.command import check_datasets
 
     raise _data(lambda reporter: check_datasets(names or (), reporter.say, reporter.fail))
 
 
 def _data(act: Callable[[Reporter], bool | None]) -> typer.Exit:
-    """Return how a `data` command ends; one that returns False found a difference."""
+    """Return the exit of a `data` command; if it returns False, it found a difference."""
 
     def command() -> ExitCode:
         from paper.datasets import DatasetError

@@ -1,6 +1,6 @@
-"""``speedbook build``: execute what changed, derive the ledger, stage and press the book.
+"""``speedbook build``: run the notebooks that changed, derive the ledger, build the pages.
 
-All of it happens below ``_build``. Only a refresh writes committed notebooks and
+All of this happens below ``_build``. Only a refresh writes committed notebooks and
 ``book/ledger.json``, and only those whose evidence changed.
 """
 
@@ -54,9 +54,9 @@ Notebooks = dict[str, NotebookNode]
 def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -> Path:
     """Build the book and return its first page.
 
-    A refresh also rewrites committed notebooks and ledger where their evidence changed. The text of
-    a CommandError has a line for each notebook, entry of the registry or page at fault; an OSError
-    tells that a file cannot be written; Busy, that another command works in the folder.
+    A refresh also rewrites committed notebooks and the ledger where their evidence changed. A
+    CommandError has a line for each notebook, registry entry or page at fault. An OSError means
+    that a file cannot be written, and Busy that another command is at work in the folder.
     """
     with only_one(root, f"speedbook build{' --refresh' * refresh}", reporter.say):
         return _build(root, refresh, workers, reporter)
@@ -85,7 +85,7 @@ def _build(root: Path, refresh: bool, workers: int, reporter: Reporter) -> Path:
             )
         texts = {name: with_run_time(run.notebook, run.seconds) for name, run in runs.items()}
         stage(root, build / "stage", texts | pictures(root, executed) | {LEDGER: ledger})
-        with reporter.busy("Pressing the book"):
+        with reporter.busy("Building the pages"):
             environment = kernel_environment(root, build / "figures")
             return press(root, build / "stage", build, environment)
     except (ValueError, PressError) as error:
@@ -95,7 +95,7 @@ def _build(root: Path, refresh: bool, workers: int, reporter: Reporter) -> Path:
 def notebooks_of_book(root: Path) -> list[str]:
     """Return the notebooks of ``_toc.yml`` in order, as paths from the root.
 
-    A table of contents that is not YAML or names a page that does not exist is a ValueError.
+    Raises a ValueError if the table of contents is not YAML or names a page that does not exist.
     """
     try:
         toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
@@ -107,7 +107,7 @@ def notebooks_of_book(root: Path) -> list[str]:
         if name.endswith(".ipynb") and (root / name).is_file():
             found.append(name)
         elif not any((root / f"{page}{ending}").is_file() for ending in ("", ".md", ".rst")):
-            raise ValueError(f"_toc.yml names {page}, and there is no such page")
+            raise ValueError(f"_toc.yml names {page}, but there is no such page")
     return found
 
 
@@ -136,7 +136,7 @@ def _read_sources(root: Path, registry: Registry) -> Notebooks:
 
 
 def _page_faults(name: str, notebook: NotebookNode, registry: Registry) -> list[str]:
-    """Say what is wrong with a notebook that could be run, but not be a page of the book."""
+    """Say why a notebook, although it can be run, cannot be a page of the book."""
     faults = page_problems(notebook) + prose_problems(name, notebook) + usage_problems(notebook)
     return faults + (seed_problems(notebook) if registry.of_notebook(name) else [])
 
@@ -144,7 +144,7 @@ def _page_faults(name: str, notebook: NotebookNode, registry: Registry) -> list[
 def _execute(
     root: Path, sources: Notebooks, registry: Registry, workers: int, reporter: Reporter
 ) -> dict[str, Run]:
-    """Return each notebook executed, from the cache where nothing it depends on has changed."""
+    """Return all notebooks executed; those whose dependencies are unchanged come from the cache."""
     build = root / "_build"
     cache, shared = Cache(build / "cache"), shared_key(root)
     keys = {
@@ -186,9 +186,9 @@ def _execute(
 def _why_it_stopped(repeated: str, skipped: int) -> str:
     return (
         f"\nstopped after the same failure in {ENOUGH} notebooks: {repeated}\n"
-        f"    Not run: {counted(skipped, 'notebook')}. Look at what notebooks share: the library, "
-        "the packages in .venv,\n    variables and settings of this computer, its memory and disk; "
-        "then build again."
+        f"    Not run: {counted(skipped, 'notebook')}. Check what all notebooks share: the "
+        "library, the packages in .venv,\n    environment variables and settings, memory and disk "
+        "space; then build again."
     )
 
 
@@ -221,7 +221,7 @@ def _keep_partial(build: Path, job: Job, failure: str) -> str:
         kept = build / "failed" / job.name
         kept.parent.mkdir(parents=True, exist_ok=True)
         job.output.replace(kept)
-        text += f"\n    as far as it came: {kept.relative_to(build.parent)}"
+        text += f"\n    unfinished notebook: {kept.relative_to(build.parent)}"
     return text
 
 
@@ -249,11 +249,11 @@ def _write_status(
 
 
 def _refresh(root: Path, committed: Notebooks, registry: Registry, reporter: Reporter) -> None:
-    """Write the notebooks, normalised, and what follows from them, where that changes a file."""
+    """Write the normalised notebooks and the files derived from them, if they have changed."""
     written = [
         name for name, notebook in committed.items() if write_notebook(root / name, notebook)
     ]
     derived = pictures(root, committed)
     derived[LEDGER] = ledger_text(derive_ledger(registry, committed)).encode()
     written += [name for name, data in derived.items() if write_if_changed(root / name, data)]
-    reporter.say(f"Refreshed: {', '.join(written) or 'nothing, all was up to date'}.")
+    reporter.say(f"Refreshed: {', '.join(written) or 'nothing, everything was up to date'}.")

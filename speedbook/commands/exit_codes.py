@@ -23,7 +23,7 @@ class ExitCode(IntEnum):
     DIFFERS = 1
     #: Nothing ran.
     USAGE = 2
-    #: A notebook, the press, a download or the disk failed.
+    #: A notebook, the build, a download or the disk failed.
     FAILED = 3
     #: Another command writes in the same folder. Nothing ran.
     BUSY = 4
@@ -38,13 +38,13 @@ class HungUp(KeyboardInterrupt):
 def heed_signals() -> None:
     """Let SIGTERM, which schedulers send, and SIGHUP end a command as Ctrl-C does."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Whoever starts it with nohup wants it to go on.
+    # A command that was started with nohup is meant to continue.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _hang_up)
 
 
 def _hang_up(*_: object) -> None:
-    # A second one, as from shell and terminal, does not disturb the end.
+    # A second signal, as from shell and terminal, must not disturb the end.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     for number in (1, 2):
         with suppress(OSError):
@@ -54,9 +54,9 @@ def _hang_up(*_: object) -> None:
 
 
 def fall_silent(number: int) -> None:
-    """Let go to nowhere what is written to standard output (1) or error (2).
+    """Discard all that is written to standard output (1) or standard error (2).
 
-    Nobody can read it any more, and to write there would be one error after another.
+    Nobody can read it any more, and every attempt to write would be another error.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, number)
@@ -69,7 +69,7 @@ def interrupted_by(error: BaseException | None) -> ExitCode:
 
 
 class CommandError(Exception):
-    """Why a command ends before its work is done; the text has a line for each fault."""
+    """A command ends before its work is done; the text has a line for each fault."""
 
     def __init__(self, code: ExitCode, text: str) -> None:
         super().__init__(text)
@@ -77,7 +77,7 @@ class CommandError(Exception):
 
 
 def failure(error: Exception | str) -> CommandError:
-    """Return the end of a command whose work failed."""
+    """Return the error with which a command ends whose work failed."""
     return CommandError(ExitCode.FAILED, str(error))
 
 
@@ -91,12 +91,12 @@ def before_the_work() -> Iterator[None]:
 
 
 def end_with(command: Callable[[], ExitCode], interrupted: str) -> typer.Exit:
-    """Run a command, tell of its faults, and return what the program ends with.
+    """Run a command, report its faults, and return the exit of the program.
 
     Parameters
     ----------
     command : callable
-        Does the work.
+        Does the work and returns the exit code.
     interrupted : str
         What to say after an interrupt.
     """

@@ -1,7 +1,7 @@
-"""What the press tells whoever waits for it: bars on a terminal, plain lines elsewhere.
+"""Progress and results on the terminal: bars on a terminal, plain lines elsewhere.
 
-No name is ever broken: a table that is too narrow for its words becomes paragraphs, and where there
-is no terminal, lines are as long as they are.
+Names are never broken. A table that is too narrow for its words becomes paragraphs, and without a
+terminal lines are as long as their text.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ ENDLESS = 100_000
 
 
 class _Console(Console):
-    """A console of which the reader may go away."""
+    """A console whose reader may go away."""
 
     def print(self, *objects: Any, **how: Any) -> None:
         try:
             super().print(*objects, **how)
         except OSError as error:
-            # Or Python would try to write the same again at its end.
+            # Otherwise Python would try to write the same text again when it ends.
             fall_silent(2 if self.stderr else 1)
             error.filename = "standard error" if self.stderr else "standard output"
             raise
 
     def on_broken_pipe(self) -> None:
-        """Go on in silence where the reader (`| head`) has enough: the work is wanted still."""
+        """Continue in silence if the reader (`| head`) has closed the pipe: the work is needed."""
         self.quiet = True
         fall_silent(2 if self.stderr else 1)
 
 
 class Reporter:
-    """Tells of progress on standard output, unless quiet, and of failures on standard error."""
+    """Reports progress on standard output, unless quiet, and failures on standard error."""
 
     def __init__(self, quiet: bool = False) -> None:
-        # Words in brackets and between colons are a user's, and neither colours nor pictures.
+        # Words in brackets or between colons are a user's text, not markup or emoji.
         plain: Any = {"soft_wrap": True, "highlight": False, "markup": False, "emoji": False}
         self.console = _Console(quiet=quiet, **plain)
         if not self.console.is_terminal and "COLUMNS" not in os.environ:
@@ -54,11 +54,11 @@ class Reporter:
         self.errors = _Console(stderr=True, **plain)
 
     def say(self, text: str) -> None:
-        """Tell something."""
+        """Print a text, unless quiet."""
         self.console.print(text)
 
     def table(self, title: str, table: Table) -> None:
-        """Print a table of plain text, lines broken between words alone."""
+        """Print a table of plain text; lines are broken only between words."""
         if title:
             self.say(title)
         if _fit(table, self.console):
@@ -67,12 +67,12 @@ class Reporter:
             self.say("\n" + "\n\n".join(_paragraphs(table, self.console.width)))
 
     def fail(self, text: str) -> None:
-        """Tell of a failure, whether quiet or not."""
+        """Print a failure, even if quiet."""
         self.errors.print(text, style="red")
 
     @contextmanager
     def bar(self, title: str, total: int) -> Iterator[Callable[[str], None]]:
-        """Show a bar; the function that it gives advances it by one, and tells of what is done."""
+        """Show a bar; the function that it yields advances it by one and prints what was done."""
         with self._progress() as progress:
             task = progress.add_task(title, total=total)
 
@@ -84,7 +84,7 @@ class Reporter:
 
     @contextmanager
     def steps(self, title: str, total: int) -> Iterator[Callable[[int, str], None]]:
-        """Show a bar on a terminal; the function that it gives says which step runs, from 0."""
+        """Show a bar on a terminal; the function that it yields sets the step, counted from 0."""
         if not self.console.is_terminal:
             self.say(title)
         with self._progress(TextColumn("{task.fields[step]}", markup=False)) as progress:
@@ -99,7 +99,7 @@ class Reporter:
 
     @contextmanager
     def busy(self, title: str) -> Iterator[None]:
-        """Show that something takes a while."""
+        """Show that a task is running."""
         if self.console.is_terminal:
             with self.console.status(Text(title)):
                 yield
@@ -109,7 +109,7 @@ class Reporter:
 
 
 def _fit(table: Table, console: Console) -> bool:
-    """Narrow the columns of a table to a console, none below its longest word; say if they fit."""
+    """Narrow a table to a console, no column below its longest word; return whether it fits."""
     endless = console.options.update_width(ENDLESS)
     cells = [[column.header, *column.cells] for column in table.columns]
     sizes = [[Measurement.get(console, endless, cell) for cell in column] for column in cells]

@@ -38,7 +38,7 @@ from speedbook.text import counted, nearest
 
 @dataclass(frozen=True)
 class Rerun:
-    """What stands on the command line."""
+    """The arguments and options of the command line."""
 
     notebook: str | None
     assignments: Sequence[str] = ()
@@ -50,11 +50,11 @@ class Rerun:
 
 
 def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
-    """Check everything, run the notebook, say what came out, and return the exit code."""
+    """Check everything, run the notebook, report the results, and return the exit code."""
     with before_the_work():
         root = find_root(Path.cwd())
         earlier = read_manifest(options.manifest) if options.manifest else None
-        read_ledger(root)  # which is compared with at the end
+        read_ledger(root)  # results are compared with it at the end
         request = _repetition(root, options, earlier) if earlier else _request(root, options)
     try:
         folder, manifest = run(request, options.out or root / RUNS, _page, reporter.steps)
@@ -65,12 +65,12 @@ def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
     reporter.say("\n".join(facts(request, manifest)))
     same = _compare(earlier, manifest, reporter) if earlier else _judge(root, manifest, reporter)
     page = folder.resolve() / f"{request.stem}.html"
-    reporter.say(f"All of it is in {folder}\nThe page: {page.as_uri()}")
+    reporter.say(f"The results are in {folder}\nThe page: {page.as_uri()}")
     return ExitCode.WELL if same else ExitCode.DIFFERS
 
 
 def _page(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
-    # To import it takes two seconds, in which a wrong value has long been refused.
+    # The import takes two seconds; by now wrong values have been refused.
     from speedbook.press.run_page import write_page
 
     return write_page(request, executed, manifest)
@@ -80,7 +80,7 @@ def _request(root: Path, options: Rerun) -> Request:
     """Check notebook, names and values."""
     if options.notebook is None:
         raise ValueError(
-            "name a NOTEBOOK, or a manifest to repeat with --from; " + shelf(notebook_names(root))
+            "give a NOTEBOOK, or repeat a run with --from MANIFEST; " + shelf(notebook_names(root))
         )
     request = _at_defaults(root, find_notebook(root, options.notebook))
     given = list(full_values(root, request.name).items()) if options.full else []
@@ -93,12 +93,14 @@ def _request(root: Path, options: Rerun) -> Request:
 
 
 def _repetition(root: Path, options: Rerun, earlier: Manifest) -> Request:
-    """Check that what a manifest says can still be run."""
+    """Check that the run of a manifest can still be repeated."""
     if options.assignments or options.params or options.full:
-        raise ValueError("--from repeats a run as it was: it goes with no -p, --params or --full")
+        raise ValueError(
+            "--from repeats a run unchanged: it cannot be combined with -p, --params or --full"
+        )
     name = find_notebook(root, earlier.notebook)
     if options.notebook is not None and find_notebook(root, options.notebook) != name:
-        raise ValueError(f"--from: the manifest is of {name}, not of {options.notebook}")
+        raise ValueError(f"--from: the manifest is for {name}, not for {options.notebook}")
     request = _at_defaults(root, name)
     known = {parameter.name: parameter for parameter in request.parameters}
     if gone := [name for name in earlier.parameters if name not in known]:
@@ -119,7 +121,7 @@ def _at_defaults(root: Path, name: str) -> Request:
 
 
 def _judge(root: Path, manifest: Manifest, reporter: Reporter) -> bool:
-    """Tell the verdicts; say whether they are those of the committed ledger."""
+    """Report the verdicts; return whether they equal those of the committed ledger."""
     same = True
     rows = read_ledger(root)["claims"]
     for name, record in manifest.results.records.items():
@@ -137,7 +139,7 @@ def _said(record: dict[str, Any]) -> str:
 
 
 def _compare(earlier: Manifest, manifest: Manifest, reporter: Reporter) -> bool:
-    """Tell whether a repetition found the same, and what differs around it."""
+    """Report whether a repetition has the same results, and what differs in its circumstances."""
     differences = earlier.results.differences(manifest.results)
     found = manifest.results
     if differences:
@@ -147,9 +149,9 @@ def _compare(earlier: Manifest, manifest: Manifest, reporter: Reporter) -> bool:
         counts = ", ".join(map(counted, numbers, ("record", "figure", "table")))
         reporter.say(f"The results are identical: {counts}.")
     circumstances = earlier.circumstances(manifest)
-    tell = reporter.fail if differences else reporter.say
+    say = reporter.fail if differences else reporter.say
     if circumstances:
-        tell("\n  ".join(["The circumstances differ:", *circumstances]))
+        say("\n  ".join(["The circumstances differ:", *circumstances]))
     else:
-        tell("The circumstances are the same.")
+        say("The circumstances are the same.")
     return not differences

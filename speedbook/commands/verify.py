@@ -1,4 +1,4 @@
-"""``speedbook verify``: the verdicts computed anew, and compared with the committed ledger."""
+"""``speedbook verify``: compute the verdicts again and compare them with the committed ledger."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SEED = "seed"
 
 @dataclass(frozen=True)
 class Verification:
-    """What stands on the command line: without claims, all; with one seed, the notebooks' own."""
+    """The command line: no claims mean all of them, and one seed means each notebook's own."""
 
     claims: Sequence[str] = ()
     full: bool = False
@@ -57,7 +57,7 @@ class Verification:
 
 @dataclass
 class Task:
-    """A notebook, what it is run with, and what its runs record of the claims in question."""
+    """A notebook, the settings of its runs, and the claims to be recorded."""
 
     name: str
     notebook: NotebookNode
@@ -86,7 +86,7 @@ def _verify(root: Path, options: Verification, reporter: Reporter) -> ExitCode:
     records: Records = {claim.id: [] for claim in claims}
 
     def through(task: Task) -> None:
-        """Keep what a page's seeds gave, whatever becomes of other pages."""
+        """Store the results of a page's seeds, even if other pages fail later."""
         if options.store:
             rows = {c.id: _agreement(c, committed, records[c.id], options) for c in task.claims}
             store_agreements(root, rows, registry)
@@ -104,7 +104,7 @@ def _verify(root: Path, options: Verification, reporter: Reporter) -> ExitCode:
 
 
 def fresh_seeds(seed: int, count: int) -> list[int]:
-    """Return independent seeds that follow from one; fewer are the first of more.
+    """Return independent seeds that follow from one; a shorter list begins a longer one.
 
     Examples
     --------
@@ -117,9 +117,9 @@ def fresh_seeds(seed: int, count: int) -> list[int]:
 def _plan(
     root: Path, registry: Registry, committed: Mapping[str, Any], options: Verification
 ) -> tuple[list[Claim], list[Task]]:
-    """Return the claims in question and what has to run for them, all of it checked."""
+    """Return the claims to verify and the tasks to run for them, after all checks."""
     if options.store and options.seeds < 2:
-        raise ValueError("--store: stores the agreement of fresh seeds; give --seeds 2 or more")
+        raise ValueError("--store: stores the agreement of fresh seeds; add --seeds 2 or more")
     claims, faults = [], []
     for name in dict.fromkeys(options.claims) or [claim.id for claim in registry.claims]:
         try:
@@ -128,7 +128,7 @@ def _plan(
             faults.append(str(error))
     if options.store:
         faults += [
-            f"claim {claim.id}: the committed ledger has another rule or none: first `make refresh`"
+            f"claim {claim.id}: the committed ledger has another rule, or none; run `make refresh`"
             for claim in claims
             if claim.rule and committed.get(claim.id, {}).get("rule") != str(claim.rule)
         ]
@@ -167,10 +167,10 @@ def _run(
     through: Callable[[Task], None],
     reporter: Reporter,
 ) -> int:
-    """Run all that there is to run, collect the records, and return how many runs failed.
+    """Run all tasks, collect the records, and return how many runs failed.
 
-    When all runs of a page went well, its records are put in the order of its settings, since runs
-    end in any, and the page is `through`.
+    If all runs of a page succeeded, its records are put in the order of its settings, since runs
+    end in any order, and `through` is called.
     """
     failures = 0
     with tempfile.TemporaryDirectory(prefix="speedbook-verify-") as folder:
@@ -180,7 +180,7 @@ def _run(
         environment = kernel_environment(root, Path(folder) / "figures")
         with reporter.bar("Verifying", len(jobs)) as advance:
             for end in execute_all(jobs, options.jobs, environment):
-                # Names of jobs are their own: the place of the task comes first.
+                # Each job has a name of its own, which begins with the place of the task.
                 task = tasks[int(end.job.output.parent.name)]
                 if failure := _collect(task, end, records):
                     failures += 1
@@ -210,7 +210,7 @@ def _jobs(root: Path, tasks: Sequence[Task], folder: Path, options: Verification
 
 
 def _collect(task: Task, end: Finished, records: Records) -> str:
-    """Add the records of a run to the others; return why that is not possible, or nothing."""
+    """Add the records of a run to the others; return a text if that is not possible."""
     if end.failure:
         return end.failure
     try:
@@ -278,9 +278,9 @@ def _recomputed(claim: Claim, found: Sequence[Mapping[str, Any]]) -> str:
 def _moved(
     claim: Claim, row: Mapping[str, Any] | None, found: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """Say of each verdict that is not the committed one by how much it misses that."""
+    """Say for each verdict that differs from the committed one by how much it does."""
     if row is None:
-        return [f"Claim {claim.id}: the committed ledger has no row of it; run `make refresh`."]
+        return [f"Claim {claim.id}: the committed ledger has no row for it; run `make refresh`."]
     if claim.rule is None:
         verdict = str(Verdict.NOT_TESTABLE)
         if row["verdict"] == verdict:
@@ -306,5 +306,5 @@ def _by_how_much(claim: Claim, record: Mapping[str, Any]) -> str:
     assert claim.rule is not None
     excess = claim.rule.excess(*record["interval"])
     if excess > 0:
-        return f"The interval misses the rule, {claim.rule}, by {excess:.2g}."
-    return f"The interval keeps the rule, {claim.rule}, with {-excess:.2g} to spare."
+        return f"The interval violates the rule, {claim.rule}, by {excess:.2g}."
+    return f"The interval satisfies the rule, {claim.rule}, with {-excess:.2g} to spare."

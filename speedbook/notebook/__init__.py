@@ -1,1 +1,1 @@
-"""Notebooks as files: what a notebook of the book must be, and its parameters."""
+"""Notebooks as files: the rules for a notebook of the book, and its parameters."""

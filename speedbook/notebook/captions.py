@@ -1,11 +1,10 @@
 """Captions of figures, in the metadata of the cells that show them.
 
-A cell that shows a figure says in its metadata what the figure finds, in MyST, and how links name
-it::
+The metadata of a cell with a figure hold the caption, in MyST, and the name that links use::
 
     "mystnb": {"figure": {"caption": "The finding. What is drawn.", "name": "fig-shares"}}
 
-The book numbers the figure; it is one for each cell, as the caption is.
+The book numbers the figure. A cell with a caption shows exactly one figure.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from speedbook.notebook.files import caption, cell_name, code_cells, figure_name
 from speedbook.notebook.prose import plain_words, sentences
 
 NAME = re.compile("fig-[a-z0-9]+(?:-[a-z0-9]+)*")
-#: Words of the first sentence, which is the finding, and of all.
+#: The most words of the first sentence, which is the finding, and of the whole caption.
 LONGEST_FINDING, LONGEST = 30, 90
 DISPLAYS = ("display_data", "execute_result")
 
@@ -34,9 +33,9 @@ def shown_figures(cell: NotebookNode) -> list[NotebookNode]:
 
 
 def caption_problems(notebook: NotebookNode) -> list[str]:
-    """Say what is wrong with the captions of a notebook, a sentence each.
+    """Return the faults of a notebook's captions, a sentence each.
 
-    What a cell shows is known once it has run.
+    How many figures a cell shows is checked only after it has run.
     """
     problems, seen = [], set[str]()
     for cell in code_cells(notebook):

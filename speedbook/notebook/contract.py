@@ -1,4 +1,4 @@
-"""The contract that every notebook keeps, and a sentence for each way to break it."""
+"""The rules for every notebook, and a sentence for each violation."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from speedbook.notebook.files import (
 )
 from speedbook.notebook.parameters import notebook_parameters, parameters_cells, read_parameters
 
-#: As `speedbook.figures.MAX_PNG_BYTES`; to ask there would load matplotlib.
+#: As `speedbook.figures.MAX_PNG_BYTES`, whose import would load matplotlib.
 MAX_PNG_BYTES = 150_000
 #: Seeds of `speedbook.commands.verify` are words of 32 bits.
 LARGEST_SEED = 2**32 - 1
-#: Vector formats are compared to the letter by nbval, and differ between machines.
+#: nbval compares vector formats literally, and they differ between machines.
 VECTOR = ("image/svg+xml", "application/pdf")
 LOCAL_PATH = re.compile(r"(?:/home/|/Users/|/root/|/tmp/|/var/folders/|[A-Za-z]:\\Users\\)[\w.-]*")
 
-#: Statements that bind their names whenever they run, of which nothing inside is optional.
+#: Statements that bind their names whenever they run; no part of them is optional.
 BINDING = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
-#: How the interpreter reads a name that is not a function's own.
+#: The instructions by which the interpreter reads a name that is not local to a function.
 READS = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS")
 AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def source_problems(notebook: NotebookNode) -> list[str]:
-    """Say what is wrong with a notebook before it is run, a sentence each."""
+    """Return the faults of a notebook that has not run yet, a sentence each."""
     without_id = [cell for cell in notebook.cells if not cell.get("id")]
     problems = [f"{cell_name(notebook, cell)} has no id" for cell in without_id]
     problems += _repeated_ids(notebook)
@@ -71,15 +71,15 @@ def source_problems(notebook: NotebookNode) -> list[str]:
 def _repeated_ids(notebook: NotebookNode) -> list[str]:
     first: dict[str, NotebookNode] = {}
     return [
-        f"{cell_name(notebook, cell)} has the id of {cell_name(notebook, other)}, {cell.id!r}, as "
-        "copying or merging may leave it: give it another in the file, of letters and digits"
+        f"{cell_name(notebook, cell)} has the id of {cell_name(notebook, other)}, {cell.id!r}, "
+        "perhaps after copying or merging: give it another id of letters and digits in the file"
         for cell in notebook.cells
         if cell.get("id") and (other := first.setdefault(cell.id, cell)) is not cell
     ]
 
 
 def file_problem(name: str, text: str) -> str:
-    """Say how the file of a committed notebook came to be otherwise than a refresh writes it.
+    """Say why the file of a committed notebook differs from what a refresh writes.
 
     Parameters
     ----------
@@ -91,35 +91,35 @@ def file_problem(name: str, text: str) -> str:
     Returns
     -------
     str
-        Why, and what to do; empty for a file as it should be.
+        The reason, and what to do; empty if the file does not differ.
     """
     if text == serialise(to_notebook(json.loads(text))):
         return ""
     return (
-        f"{name}: an editor saved it, as its file is not the one that `make refresh` writes (time "
-        f"stamps, metadata or spacing differ). If you only tried something, `git checkout {name}` "
-        "brings the committed one back; if you changed the page, run `make refresh`. README says "
-        "how to work on a copy."
+        f"{name}: the file differs from what `make refresh` writes (time stamps, metadata or "
+        "spacing), so an editor probably saved it. If you did not mean to change the page, restore "
+        f"the committed file with `git checkout {name}`; if you did, run `make refresh`. README "
+        "says how to work on a copy."
     )
 
 
 def usage_problems(notebook: NotebookNode) -> list[str]:
-    """Say which parameters of a notebook do nothing, a sentence each."""
+    """Return which parameters of a notebook have no effect, a sentence each."""
     names = [parameter.name for parameter in notebook_parameters(notebook)]
     cells = code_cells(notebook)
     place = next(i for i, cell in enumerate(cells) if cell is parameters_cells(notebook)[0])
     return [
-        f"parameter {name}: no cell below reads it, or one replaces it before"
+        f"parameter {name}: no cell below reads it, or a cell replaces it first"
         for name in unread(names, [cell.source for cell in cells[place + 1 :]])
     ]
 
 
 def unread(names: Sequence[str], sources: Iterable[str]) -> list[str]:
-    """Return those of the parameters that no code reads as the cell of parameters left them.
+    """Return the parameters whose values, as set in their cell, no later code reads.
 
-    The sources are those of the cells that follow. Statements, compiled and never run, count in
-    their order: one that both reads a name and binds it, reads it. Code that is not plain Python,
-    such as IPython's magics, reads every word in it.
+    The sources are those of the following cells. Statements are compiled but not run, and count in
+    order; a statement that both reads and binds a name counts as reading it. Code that is not plain
+    Python, such as IPython's magics, counts as reading every word in it.
 
     Examples
     --------
@@ -143,10 +143,10 @@ def unread(names: Sequence[str], sources: Iterable[str]) -> list[str]:
 
 
 def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
-    """Yield what each instruction of some code does, and to what name; functions included.
+    """Yield the operation and the name of each instruction of some code, functions included.
 
-    The module `symtable` would not do: from Python 3.12 on it takes a comprehension's own names for
-    those of the code around.
+    The module `symtable` does not help: from Python 3.12 on it mixes the names of a comprehension
+    with those of the code around it.
     """
     yield from ((each.opname, each.argval) for each in dis.get_instructions(code))
     for inner in code.co_consts:
@@ -155,7 +155,7 @@ def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
 
 
 def seed_problems(notebook: NotebookNode) -> list[str]:
-    """Say what keeps the seed of a claim's notebook from being replaced by any other."""
+    """Say why the seed of a claim's notebook cannot be replaced by any other."""
     seed = next((p for p in notebook_parameters(notebook) if p.name == "seed"), None)
     if seed is None:
         return ["a notebook that tests a claim needs a parameter `seed: int`"]
@@ -168,9 +168,9 @@ def seed_problems(notebook: NotebookNode) -> list[str]:
 
 
 def output_problems(notebook: NotebookNode, root: str | None = None) -> list[str]:
-    """Say what is wrong with the outputs of an executed notebook, a sentence each.
+    """Return the faults in the outputs of an executed notebook, a sentence each.
 
-    The path of the book's top folder, if it is given, must not occur in them.
+    If the path of the book's top folder is given, it must not occur in them.
     """
     problems = []
     for cell in code_cells(notebook):

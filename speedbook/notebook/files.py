@@ -1,8 +1,8 @@
 """Reading, normalising and comparing notebooks.
 
-A committed notebook is executed at its defaults and *normalised*: what differs from one run or one
-machine to the next without telling anything (time stamps, tool state, the text chunks of a PNG) is
-gone, so that a difference in the file is a difference in the evidence.
+A committed notebook is executed at its defaults and *normalised*: everything that varies between
+runs or machines without meaning (time stamps, tool state, the text chunks of a PNG) is removed. So
+a difference in the file is a difference in the evidence.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from nbformat import NotebookNode
 
 from speedbook.paths import write_if_changed
 
-#: The reader and writer of format 4, which carry no types. They neither upgrade nor invent ids.
+#: nbformat's untyped reader and writer of format 4. They neither upgrade a file nor invent ids.
 V4: Any = nbformat.v4
 
 KERNEL = "python3"
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": KERNEL}
-#: Without the version: the same notebook is run by several Pythons.
+#: Without a version, since several versions of Python run the same notebook.
 LANGUAGE = {
     "codemirror_mode": {"name": "ipython"},
     "file_extension": ".py",
@@ -36,13 +36,13 @@ LANGUAGE = {
     "nbconvert_exporter": "python",
     "pygments_lexer": "ipython3",
 }
-#: The seconds that a run took, in the metadata of a notebook that the press stages.
+#: The seconds that a run took, in the metadata of a notebook that the build stages.
 RUN_TIME = "run_seconds"
-#: What tools, the press among them, leave in the metadata of notebooks and cells.
+#: What tools, including the build, leave in the metadata of notebooks and cells.
 TOOL_STATE = frozenset(
     "papermill execution ExecuteTime collapsed scrolled widgets vscode pycharm colab toc".split()
 ) | {RUN_TIME}
-#: Cells that papermill puts in: values for the parameters, and messages about an error.
+#: Tags of cells that papermill inserts: parameter values, and messages about an error.
 INJECTED, MESSAGE = "injected-parameters", "papermill-error-cell-tag"
 FOREIGN_TAGS = frozenset({INJECTED, MESSAGE})
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -50,7 +50,7 @@ PNG_TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt", b"tIME"})
 
 
 def read_notebook(path: Path) -> NotebookNode:
-    """Read a notebook as it is on disk; a file that is none of format 4 is a ValueError."""
+    """Read a notebook unchanged from disk; raises a ValueError unless it has format 4."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
         if raw["nbformat"] != 4:
@@ -61,13 +61,13 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def to_notebook(raw: dict[str, Any]) -> NotebookNode:
-    """Turn the content of a notebook file into a notebook, the lines of texts joined."""
+    """Turn the content of a notebook file into a notebook, with the lines of texts joined."""
     notebook: NotebookNode = V4.to_notebook(raw)
     return notebook
 
 
 def write_notebook(path: Path, notebook: NotebookNode) -> bool:
-    """Write a notebook normalised, if that changes the file; say whether it did."""
+    """Write a notebook, normalised, if that changes the file; return whether it did."""
     return write_if_changed(path, serialise(notebook))
 
 
@@ -77,9 +77,9 @@ def serialise(notebook: NotebookNode, foreign: Collection[str] = FOREIGN_TAGS) -
 
 
 def with_run_time(notebook: NotebookNode, seconds: float) -> str:
-    """Return the text of a notebook to be pressed, which knows how long its run took.
+    """Return the text of a notebook for the build, with the seconds that its run took.
 
-    No committed notebook does: to normalise drops the time.
+    Committed notebooks do not hold the time, since normalising drops it.
     """
     timed = normalise(notebook)
     timed.metadata[RUN_TIME] = seconds
@@ -89,8 +89,8 @@ def with_run_time(notebook: NotebookNode, seconds: float) -> str:
 def evidence(notebook: NotebookNode) -> str:
     """Return the normalised text without the pixels of its pictures.
 
-    The pixels depend on fonts and their renderer. What a picture shows is known from the digest of
-    the plotted numbers in the output's metadata, which stay in the text.
+    The pixels depend on fonts and their renderer. The content of a picture is known from the digest
+    of the plotted numbers in the output's metadata, which stays in the text.
     """
     bare = normalise(notebook)
     for cell in code_cells(bare):
@@ -106,19 +106,19 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def code(notebook: NotebookNode) -> list[str]:
-    """Return the source of each code cell, the parameters among them."""
+    """Return the source of each code cell, including the parameters."""
     return [cell.source for cell in code_cells(notebook)]
 
 
 def cell_name(notebook: NotebookNode, cell: NotebookNode) -> str:
-    """Return how messages call a cell: its place, counted from 1, and its first line."""
+    """Return the name of a cell in messages: its number, counted from 1, and its first line."""
     place = 1 + next(i for i, other in enumerate(notebook.cells) if other is cell)
     lines = cell.source.strip().splitlines()
     return f"cell {place} ({lines[0][:60]})" if lines else f"cell {place}"
 
 
 def figure_name(cell: NotebookNode) -> str:
-    """Return the name by which links find the figure of a cell, or an empty text."""
+    """Return the name of a cell's figure for links, or an empty text."""
     return str(_figure(cell).get("name", ""))
 
 
@@ -133,7 +133,7 @@ def _figure(cell: NotebookNode) -> dict[str, Any]:
 
 
 def prose(notebook: NotebookNode) -> list[tuple[NotebookNode, str]]:
-    """Return what a notebook says in MyST, with the cell of each: its Markdown and its captions."""
+    """Return the MyST texts of a notebook, Markdown and captions, each with its cell."""
     texts = [
         (cell, cell.source if cell.cell_type == "markdown" else caption(cell))
         for cell in notebook.cells
@@ -153,7 +153,7 @@ def claim_records(cell: NotebookNode) -> list[dict[str, Any]]:
 def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:
     """Return the notebook with the outputs of an executed one, which must have the same code.
 
-    Prose may have changed since the run; it decides nothing about the outputs.
+    Prose may have changed since the run, since outputs do not depend on it.
     """
     executed = normalise(executed)
     if code(notebook) != code(executed):
@@ -165,11 +165,12 @@ def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode
 
 
 def normalise(notebook: NotebookNode, foreign: Collection[str] = FOREIGN_TAGS) -> NotebookNode:
-    """Return a copy without what varies and says nothing; doing it again changes nothing.
+    """Return a copy without meaningless variation; normalising it again changes nothing.
 
-    Execution counts become 1, 2, …; cells without an id, or with another's, get a stable one; text
-    that a cell printed in several pieces is joined; pictures lose their text chunks. Cells with one
-    of the `foreign` tags, by default all that papermill puts in, are left out.
+    Execution counts become 1, 2, …. Cells without an id, or with the id of another cell, get a
+    stable one. Text that a cell printed in several pieces is joined, and pictures lose their text
+    chunks. Cells with one of the `foreign` tags, by default all that papermill inserts, are left
+    out.
     """
     clean = copy.deepcopy(notebook)
     clean.nbformat, clean.nbformat_minor = 4, 5

@@ -1,6 +1,6 @@
-"""Notebooks by the names that people give them, and their parameters in the help text.
+"""Find notebooks by the names that users type, and show their parameters in the help text.
 
-It loads nothing that takes long, since help must come at once.
+It imports nothing that loads slowly, since help must appear quickly.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ def notebook_names(root: Path) -> list[str]:
 
 
 def find_notebook(root: Path, called: str) -> str:
-    """Return the notebook that is meant, as a path from the top folder of the book.
+    """Return the notebook that a name means, as a path from the top folder of the book.
 
-    It may be called by a path, from the current folder or the top folder, or by a short name such
-    as ``fig1a-unit-ball``. If there is none, or several, the ValueError names the nearest, or
-    those.
+    The name is a path, from the current folder or the top folder, or a short name such as
+    ``fig1a-unit-ball``. If no notebook fits, or several do, the ValueError lists the nearest names
+    or the candidates.
     """
     names = notebook_names(root)
     top = root.resolve()
     for folder in (Path.cwd(), top):
-        # As it is called first: what it links to may be elsewhere.
+        # The path as given comes first, since a link may lead elsewhere.
         for path in (Path(os.path.abspath(folder / called)), (folder / called).resolve()):
             if path.is_relative_to(top) and (name := path.relative_to(top).as_posix()) in names:
                 return name
     short = called.removesuffix(".ipynb")
     meant = [name for name in names if Path(name).stem == short]
     if len(meant) > 1:
-        raise ValueError(f"notebook {called}: may be {' or '.join(meant)}; give the path")
+        raise ValueError(f"notebook {called}: several fit, {' and '.join(meant)}; give the path")
     if not meant:
         near = nearest(short, [Path(name).stem for name in names])
         raise ValueError(
@@ -56,7 +56,7 @@ def find_notebook(root: Path, called: str) -> str:
 
 
 def shelf(names: Sequence[str]) -> str:
-    """Return the end of a message that lists notebooks by their short names, folder by folder."""
+    """Return the end of a message that lists notebooks by short name, folder by folder."""
     folders: dict[str, list[str]] = {}
     for name in names:
         folders.setdefault(Path(name).parent.name, []).append(Path(name).stem)
@@ -65,9 +65,9 @@ def shelf(names: Sequence[str]) -> str:
 
 
 def parameters_of(root: Path, name: str) -> tuple[Parameter, ...]:
-    """Read the parameters of a notebook without loading what reads all of it.
+    """Read the parameters of a notebook without importing nbformat.
 
-    A file that is no notebook, or whose parameters cell breaks the contract, is a ValueError.
+    Raises a ValueError if the file is not a notebook or its parameters cell breaks the rules.
     """
     try:
         return notebook_parameters(json.loads((root / name).read_text(encoding="utf-8")))
@@ -76,7 +76,7 @@ def parameters_of(root: Path, name: str) -> tuple[Parameter, ...]:
 
 
 def parameter_table(parameters: Sequence[Parameter]) -> Table:
-    """Return the table that stands below the options of ``speedbook rerun NOTEBOOK --help``."""
+    """Return the table below the options of ``speedbook rerun NOTEBOOK --help``."""
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -1,16 +1,16 @@
-"""The parameters cell of a notebook, read to a typed schema without running it.
+"""The parameters cell of a notebook, parsed into a typed schema without running it.
 
-The cell holds annotated plain literals, one a line::
+The cell holds annotated plain literals, one on each line::
 
     rounds: int = 10_000  # rounds of one experiment [10 .. 1_000_000]
     rule: str = "floor"  # how a design becomes counts [floor | ceil | efficient]
 
-The comment is the help text; it may go on in comment lines of their own, right below. Square
-brackets at its end hold a range, of which either end may be left open, or the choices; for a list
-they bind each element. A list must hold something, unless the brackets say ``[or empty]``.
+The comment is the help text; it may continue in comment lines directly below. Square brackets at
+its end hold a range, either end of which may be open, or the choices. For a list they apply to each
+element. A list must not be empty, unless the brackets say ``[or empty]``.
 
-A value has one form, that of the declared type, wherever it comes from: equal values, also ``15``
-and ``15.0`` or ``-0.0`` and ``0.0``, are written and digested alike.
+Values are converted to the declared type, wherever they come from. Equal values, such as ``15`` and
+``15.0`` or ``-0.0`` and ``0.0``, therefore have the same text and the same digest.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Scalar = int | float | str | bool
 Value = Scalar | list[Scalar]
 
 SCALARS: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
-#: Half a character of UTF-16, which no file can hold; also what a shell's stray bytes become.
+#: Half a UTF-16 character, which no file can hold; stray bytes from a shell become one too.
 SURROGATE = re.compile("[\ud800-\udfff]")
-#: What square brackets say of a list that may hold nothing.
+#: The text in square brackets for a list that may be empty.
 EMPTY = "or empty"
 TYPES = (*SCALARS, "list[int]", "list[float]", "list[str]")
 
@@ -52,7 +52,7 @@ class Parameter:
 
     @property
     def rule(self) -> str:
-        """What a value must obey besides its type, as text; empty where anything goes."""
+        """The rule for a value besides its type, as text; empty if there is none."""
         if self.or_empty:
             return "any, or none: []"
         if self.choices:
@@ -64,9 +64,9 @@ class Parameter:
         return "" if self.high is None else f"at most {_bound(self.high)}"
 
     def check(self, value: Any) -> Value:
-        """Return the value in the parameter's own type, or raise a ValueError.
+        """Return the value in the parameter's type, or raise a ValueError.
 
-        The text names the parameter, the value, and the type or the rule that it breaks.
+        The error names the parameter, the value, and the type or rule that it violates.
         """
         if not self.type.startswith("list["):
             return self._check_scalar(value)
@@ -81,17 +81,17 @@ class Parameter:
         if element == "float" and type(value) is int:
             with suppress(OverflowError):
                 value = float(value)
-        # The exact type, since True would pass for an int.
+        # The exact type, since True is an instance of int.
         if type(value) is not SCALARS[element]:
             raise ValueError(f"{self.name}: must be of type {self.type}; got {value!r}")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{self.name}: must be finite; got {value!r}")
         if isinstance(value, float):
-            value += 0.0  # turns -0.0, which equals 0.0 and is written otherwise, into 0.0
+            value += 0.0  # turns -0.0 into 0.0, which is equal but written differently
         if isinstance(value, str) and SURROGATE.search(value):
             raise ValueError(
                 f"{self.name}: must be text that UTF-8 can write; got {value!r}, "
-                "which holds half a character: give the whole character"
+                "which contains half a character: give the whole character"
             )
         if (
             (self.choices and value not in self.choices)
@@ -104,14 +104,14 @@ class Parameter:
 
 
 def _bound(number: float) -> str:
-    """Write an end of a range in a form that may be given as a value: 1000000, not 1e+06."""
+    """Write an end of a range in a form that is also valid as a value: 1000000, not 1e+06."""
     return f"{number:.0f}" if float(number).is_integer() and abs(number) < 1e12 else f"{number:g}"
 
 
 def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
-    """Read a parameters cell, which is parsed and never run.
+    """Parse a parameters cell without running it.
 
-    Returns those parameters that could be read, in order, and what is wrong, a sentence each.
+    Returns the parameters that could be read, in order, and the faults, a sentence each.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
 
 
 def parameters_cells(notebook: Mapping[str, Any]) -> list[Any]:
-    """Return the code cells tagged ``parameters``; the contract wants exactly one."""
+    """Return the code cells tagged ``parameters``; the rules demand exactly one."""
     return [
         cell
         for cell in notebook["cells"]
@@ -152,10 +152,10 @@ def parameters_cells(notebook: Mapping[str, Any]) -> list[Any]:
 
 
 def notebook_parameters(notebook: Mapping[str, Any]) -> tuple[Parameter, ...]:
-    """Return the typed parameters of a notebook, whose one cell of them must keep the contract.
+    """Return the typed parameters of a notebook, whose parameters cell must follow the rules.
 
-    It comes as nbformat reads it, or as the JSON of its file is: help must come before nbformat
-    could be loaded.
+    The notebook is given as nbformat reads it or as the JSON of its file: for quick help, nbformat
+    is not loaded.
     """
     cells = parameters_cells(notebook)
     if len(cells) != 1:
@@ -176,7 +176,7 @@ def _comments(source: str) -> dict[int, str]:
 
 
 def _read_statement(statement: ast.stmt, comments: dict[int, str], own: set[int]) -> Parameter:
-    """Read one line and its comment, which comments on lines of their `own` continue."""
+    """Read one line and its comment, which may continue on comment lines of its `own`."""
     if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
         raise ValueError(
             f"line {statement.lineno} must read `name: type = value  # help`; "

@@ -1,10 +1,10 @@
-r"""Which numbers a page may say in its own words.
+r"""The rule for numbers in the text of a page.
 
-On the pages of figures and claims, a number with decimals in the text is either a result or not. A
-result is bound to the ledger, ``{ledger}`prop-1.estimate```, so that it cannot go stale. Any other,
-a constant of the paper or of the set-up, is marked as quoted, ``{quoted}`0.35```; the mark may hold
-a formula, ``{quoted}`$\sigma^2 = 0.35$```. Formulas are text. Code is not, nor is what a role or a
-link points to. Whole numbers are free: they count and name things.
+On the pages of figures and claims, a number with decimals in the text is bound to the ledger if it
+is a result, ``{ledger}`prop-1.estimate```, so it cannot become stale. Any other, such as a constant
+of the paper or of the set-up, is marked as quoted, ``{quoted}`0.35```; the mark may hold a formula,
+``{quoted}`$\sigma^2 = 0.35$```. Formulas count as text; code and the targets of roles and links do
+not. Whole numbers are free, since they count and name things.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from nbformat import NotebookNode
 
 from speedbook.notebook.files import cell_name, prose
 
-#: The notebooks that keep the rule.
+#: The notebooks to which the rule applies.
 RULED = ("notebooks/figures/", "notebooks/claims/")
-#: Digits around a point, or a power of ten; no part of a name, a version or an address, and no
+#: Digits around a point, or a power of ten, but no part of a name, a version, an address or the
 #: number of a section.
 DECIMAL = re.compile(
     r"(?<!Section )(?<![\w./])(?<!\w-)\d[\d_]*(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)(?!\w|\.\d)"
@@ -34,18 +34,19 @@ DIRECTIVE = re.compile(r"\{([\w:+-]+)\}\s*(.*)")
 #: A role or a formula, and a link with its text.
 ONE_WORD = re.compile(r"\{[\w:-]+\}(`+).+?\1|\$\$.+?\$\$|\$[^$]+\$", re.S)
 LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-#: What stands between two sentences: a small letter begins none, and an abbreviation ends none.
+#: The gap between two sentences: no sentence begins with a small letter or ends with an
+#: abbreviation.
 SENTENCE = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][*_)]))(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!\bp\.)"
     r"\s+(?=[*_(\[]*[^\Wa-z\d_])"
 )
 CODE_DIRECTIVES = frozenset({"code", "code-block", "code-cell", "sourcecode", "literalinclude"})
-#: Kinds of token whose content a reader reads. In HTML that includes the tags.
+#: Kinds of token whose content readers see. For HTML this includes the tags.
 READ = frozenset("text math_inline math_inline_double math_block amsmath html_block".split())
 
 
 def loose_numbers(text: str) -> list[str]:
-    """Return the numbers with decimals that stand unmarked in the text of a MyST document.
+    """Return the unmarked numbers with decimals in the text of a MyST document.
 
     Examples
     --------
@@ -74,11 +75,11 @@ def _read_text(text: str) -> Iterator[str]:
 
 
 def _read_directive(token: Token) -> Iterator[str]:
-    """Go into a directive: its title and its content are text, unless it holds code."""
+    """Read a directive: its title and its content are text, unless it holds code."""
     match = DIRECTIVE.fullmatch(token.info.strip())
     if match and match[1] not in CODE_DIRECTIVES:
         yield from _read_text(match[2])
-        # A formula is in no need of parsing, and may hold what looks like Markdown.
+        # A formula needs no parsing, and may contain what looks like Markdown.
         yield from [token.content] if match[1] == "math" else _read_text(token.content)
 
 
@@ -94,7 +95,7 @@ def _read_inline(children: Iterable[Token]) -> Iterator[str]:
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the words of a paragraph; a formula, or what a role shows, is one.
+    """Return the words of a paragraph; a formula or a role counts as one word.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def _bare(text: str) -> str:
 
 
 def prose_problems(name: str, notebook: NotebookNode) -> list[str]:
-    """Say which cells of a notebook of `RULED` hold loose numbers, a sentence for each cell."""
+    """Return which cells of a notebook in `RULED` have unmarked numbers, a sentence each."""
     if not name.startswith(RULED):
         return []
     return [

@@ -1,8 +1,8 @@
 """Values for a notebook's parameters, from the command line or from a file.
 
-Text is read by the type that the notebook gives the parameter, never guessed: papermill takes
-``1e-3`` for a string, and YAML ``010`` for eight and ``on`` for true. In files, too, every scalar
-counts as the text that is written there.
+Text is read by the type that the notebook gives the parameter and is never guessed: papermill would
+read ``1e-3`` as a string, and YAML ``010`` as eight and ``on`` as true. In files, too, every scalar
+is the text as written.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any
 from speedbook.notebook.parameters import Parameter, Scalar, Value
 from speedbook.text import NO_TEXT, nearest
 
-#: The settings of the long, unattended runs: notebook to parameter to value.
+#: The settings of long, unattended runs: notebook to parameter to value.
 FULL = "notebooks/full.yml"
-#: What that file was called before.
+#: The former name of that file.
 FORMER = "notebooks/paper.yml"
 #: A name, a text or a bracket of JSON.
 JSON_TOKEN = re.compile(
     r'(?P<name>"(?:[^"\\]|\\.)*")(?=\s*:)|"(?:[^"\\]|\\.)*"|(?P<bracket>[][{}])', re.S
 )
-#: Where the message of a ValueError begins, at the end of what a failed cell leaves.
+#: The beginning of a ValueError's message, at the end of a failed cell's output.
 VALUE_ERROR = re.compile(r"^\s*ValueError: ", re.M)
-#: What a command line or a file says of one parameter.
+#: The text of a parameter on the command line or in a file.
 Text = str | list[str]
 
 
@@ -35,8 +35,8 @@ def read_values(
 ) -> dict[str, Value]:
     """Read and check values given as text; the last one given for a parameter counts.
 
-    A name that is unknown, and a value of the wrong type or against the parameter's rule, is a
-    fault; the ValueError has a line for each.
+    Raises a ValueError with a line for each unknown name and each value of a wrong type or against
+    the parameter's rule.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def read_values(
 
 
 def as_argument(value: Value) -> str:
-    """Write a value as the command line takes it.
+    """Write a value in the form that the command line takes.
 
     Examples
     --------
@@ -75,15 +75,15 @@ def as_argument(value: Value) -> str:
 
 
 def as_shown(value: Value) -> str:
-    """Write a value for a reader, to whom a text without letters would be a gap."""
+    """Write a value for a reader, with quotation marks if text would look empty."""
     return as_argument(value) or NO_TEXT
 
 
 def explained(failure: str, parameters: Sequence[Parameter], values: Mapping[str, Value]) -> str:
-    """Put before a failure, in one line, what a ValueError in it says of parameters.
+    """Begin a failure with the message of its ValueError, if that is about parameters.
 
-    The line adds the value that each parameter had, and whether that is its default, which the user
-    need not have seen. A failure of another kind, or that names no parameter, stays as it is.
+    This line adds the value of each parameter, and whether it is the default, which the user may
+    not have seen. A failure of another kind, or that names no parameter, stays unchanged.
     """
     found = list(VALUE_ERROR.finditer(failure))
     if not found:
@@ -107,7 +107,7 @@ def explained(failure: str, parameters: Sequence[Parameter], values: Mapping[str
 
 
 def _names_it(name: str, message: str) -> bool:
-    """Say whether a message is about a parameter, and does not only use the same word."""
+    """Return whether a message is about a parameter, and does not only contain the same word."""
     if "_" in name and re.search(rf"\b{name}\b", message):
         return True
     return bool(re.match(rf"{name}(\[.*?\])?( must|:|=)", message)) or bool(
@@ -116,7 +116,7 @@ def _names_it(name: str, message: str) -> bool:
 
 
 def _parse(parameter: Parameter, text: Text) -> Any:
-    """Turn text into a value, or return it as it is where that fails; the check then says why."""
+    """Turn text into a value, or return it unchanged if that fails; the check then says why."""
     if not parameter.type.startswith("list["):
         return _scalar(parameter.type, text) if isinstance(text, str) else text
     element = parameter.type.removeprefix("list[").removesuffix("]")
@@ -125,11 +125,11 @@ def _parse(parameter: Parameter, text: Text) -> Any:
 
 
 def _elements(text: str) -> list[Any]:
-    """Split a list as JSON writes it, or one without brackets, at its commas."""
+    """Split a list, written in JSON or without brackets, at its commas."""
     if not text.strip().startswith("["):
         return [part.strip() for part in text.split(",")]
     if not text.strip().endswith("]"):
-        return [text]  # no list: what it should hold, this is not
+        return [text]  # not a list; the check of the element fails
     try:
         found = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
@@ -148,7 +148,7 @@ def _scalar(kind: str, text: Any) -> Scalar:
 
 
 def _integer(text: str) -> int:
-    """Read an integer; ``1e6`` is one, too."""
+    """Read an integer; ``1e6`` is also one."""
     try:
         return int(text)
     except ValueError:
@@ -166,7 +166,7 @@ READERS: Mapping[str, Callable[[str], Scalar]] = {
 
 
 def read_assignments(assignments: Sequence[str]) -> list[tuple[str, Text]]:
-    """Split ``name=value``; any other form, and a name that is given twice, is a ValueError."""
+    """Split ``name=value``; any other form, or a name given twice, raises a ValueError."""
     found: dict[str, Text] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
@@ -182,15 +182,15 @@ def read_assignments(assignments: Sequence[str]) -> list[tuple[str, Text]]:
 def read_file(path: Path) -> dict[str, Text]:
     """Read a YAML or JSON file of parameters, each with a value or a list of values.
 
-    A ValueError if it cannot be read or holds anything else.
+    Raises a ValueError if it cannot be read or holds anything else.
     """
     return {name: _text(f"{path}: {name}", value) for name, value in _mapping(path).items()}
 
 
 def _mapping(path: Path) -> dict[str, Any]:
-    """Read a file of names and what they hold, every scalar as the text that it is."""
+    """Read a file of names and values, every scalar as the text that is written."""
     try:
-        # Editors of Windows begin a file of UTF-8 with a mark.
+        # Editors on Windows begin a UTF-8 file with a mark.
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from None
@@ -210,7 +210,7 @@ def _mapping(path: Path) -> dict[str, Any]:
 
 
 def _read_json(path: Path, text: str) -> Any:
-    """Read JSON, which is no YAML where tabs indent it; None for the flow form of YAML."""
+    """Read JSON, which is not YAML if it is indented with tabs; None for YAML in flow style."""
     try:
         pairs: Any = json.loads(
             text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_Pairs
@@ -232,11 +232,11 @@ def _read_json(path: Path, text: str) -> Any:
 
 
 class _Pairs(list[Any]):
-    """An object of JSON, of which a name may stand twice."""
+    """An object of JSON, in which a name may occur twice."""
 
 
 def _names(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each name of the outermost object of good JSON, and its line."""
+    """Yield each name of the outermost object of valid JSON, and its line."""
     depth = 0
     for token in JSON_TOKEN.finditer(text):
         if token["name"] is not None and depth == 1:
@@ -249,7 +249,7 @@ def _read_yaml(path: Path, text: str) -> Any:
     import yaml
 
     try:
-        # The loader that leaves every scalar the text that it is.
+        # The loader that leaves every scalar as text.
         loader = yaml.BaseLoader(text)
         node = loader.get_single_node()
         found = None if node is None else loader.construct_document(node)
@@ -264,14 +264,14 @@ def _read_yaml(path: Path, text: str) -> Any:
 
 
 def _refuse_twice(path: Path, places: Iterable[tuple[str, int]]) -> None:
-    """Refuse a name that stands twice, of which readers take now the first, now the last."""
+    """Refuse a name that occurs twice: some readers take the first, others the last."""
     first: dict[str, int] = {}
     faults = []
     for name, line in places:
         if name in first:
             faults.append(
                 f"{path}: line {line}: {name} is given twice, first in line {first[name]}; "
-                "leave one of them out"
+                "remove one of them"
             )
         first.setdefault(name, line)
     if faults:
@@ -288,17 +288,17 @@ def _text(place: str, value: Any) -> Text:
 
 
 def _whole(text: str) -> str:
-    """Join the halves of characters, as which JSON escapes an emoji, also within YAML.
+    """Join half characters, into which JSON escapes an emoji, also within YAML.
 
-    A half without the other stays, and the check of the parameter refuses it.
+    A single half stays, and the check of the parameter refuses it.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def full_values(root: Path, notebook: str) -> dict[str, Text]:
-    """Return what ``notebooks/full.yml`` sets for a notebook; nothing where it is not named.
+    """Return the values in ``notebooks/full.yml`` for a notebook; empty if it is not named.
 
-    A file that is missing or of another form is a ValueError.
+    Raises a ValueError if the file is missing or has another form.
     """
     if (root / FORMER).exists():
         raise ValueError(f"{FORMER}: is now called {FULL}; please rename it")

@@ -1,7 +1,7 @@
-"""Pictures attached to cells, on a page that has no file beside it.
+"""Pictures attached to cells, for a page in a single file.
 
-Markdown refuses an SVG as the address of a picture. So its source gets short names that stand in
-for the pictures, and the finished page gets the pictures in their place.
+Markdown refuses an SVG as the address of a picture. So its source gets short placeholders, which
+the finished page replaces by the pictures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from unicodedata import normalize
 from urllib.parse import quote
 
-#: What stands in for a picture.
+#: A placeholder for a picture.
 STAND_IN = re.compile("attachment:[0-9a-f]{64}")
 #: Letters that Markdown editors leave as they are in an address.
 UNQUOTED = "/", "/!*'()", ""
@@ -22,7 +22,7 @@ UNQUOTED = "/", "/!*'()", ""
 def with_stand_ins(
     source: str, attached: Mapping[str, Mapping[str, str]], pictures: dict[str, str]
 ) -> str:
-    """Return the Markdown of a cell with names that stand in for its pictures.
+    """Return the Markdown of a cell with placeholders for its pictures.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def with_stand_ins(
     attached : mapping
         File name to the picture, by its kind: ``{"a b.png": {"image/png": "iVBO..."}}``.
     pictures : dict
-        Gets what the names stand in for, as addresses that hold the picture.
+        The addresses that hold the pictures are added here, by placeholder.
     """
     known: dict[str, str] = {}
     for name, bundle in attached.items():
@@ -39,8 +39,7 @@ def with_stand_ins(
             data = address(kind, content)
             stand_in = f"attachment:{hashlib.sha256(data.encode()).hexdigest()}"
             pictures[stand_in] = data
-            # Systems differ in whether an umlaut is one character or two, editors in what they
-            # quote.
+            # Systems write an umlaut as one character or two, and editors quote different letters.
             plain = [normalize(form, name) for form in ("NFC", "NFD")]
             quoted = [quote(text, safe) for text in plain for safe in UNQUOTED]
             spaced = [text.replace(" ", "%20") for text in plain]
@@ -52,7 +51,7 @@ def with_stand_ins(
 
 
 def address(kind: str, content: str) -> str:
-    """Return a picture as an address; that of an SVG may be its text, as notebooks allow."""
+    """Return a picture as an address; an SVG may be given as text, as notebooks allow."""
     text = content.strip()
     code = b64encode(text.encode()).decode() if text.startswith("<") else "".join(text.split())
     return f"data:{kind};base64,{code}"

@@ -1,4 +1,4 @@
-"""Cards of claims on a page, and their rows of the ledger: each leads to the other."""
+"""Links between the cards of claims on a page and their rows of the ledger."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ BADGE = re.compile(
 
 
 def card_anchor(claim: str) -> str:
-    """Return the name of the place of a claim's card, as links give it."""
+    """Return the anchor of a claim's card."""
     return f"card-{claim.lower()}"
 
 
 def row_anchor(claim: str) -> str:
-    """Return the name of a claim's row of the ledger, as links give it."""
+    """Return the anchor of a claim's row in the ledger."""
     return f"claim-{claim.lower()}"
 
 
 def card_targets(cell: NotebookNode) -> list[str]:
-    """Return MyST that makes a place to link to of each card that a cell shows."""
+    """Return MyST targets for links to the cards that a cell shows."""
     return [f"({card_anchor(entry['id'])})=" for entry in claim_records(cell)]
 
 
 def link_cards(cell: NotebookNode, name: str) -> None:
-    """Let the badge of each card that a cell shows lead to its row.
+    """Link the badge of each card that a cell shows to its row.
 
     Parameters
     ----------
     cell : NotebookNode
-        Of the page; it is changed.
+        A cell of the page; it is changed.
     name : str
         The path of the notebook from the root of the book.
     """

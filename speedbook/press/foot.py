@@ -1,4 +1,4 @@
-"""The foot of a notebook's page: for those who run it, the command, the time, the parameters."""
+"""The foot of a notebook's page: the command that runs it, the time and the parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RERUN = "See {doc}`how to run a page again </book/rerun>`."
 
 
 def foot(notebook: NotebookNode, name: str) -> str:
-    """Return the box in MyST, with the parameters to be unfolded.
+    """Return the box in MyST, with the parameters folded.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def foot(notebook: NotebookNode, name: str) -> str:
 
 
 def run_time(notebook: NotebookNode) -> str:
-    """Say how long a page took to run, where the press measured it."""
+    """Say how long a page took to run, if the build has measured it."""
     seconds = notebook.metadata.get(RUN_TIME)
     return "" if seconds is None else f"It ran in {duration(seconds)} for this book. "
 
 
 def rerun_command(name: str, parameters: Sequence[Parameter]) -> str:
-    """Return a command that runs a notebook with the first parameter for which we know a change."""
+    """Return a command that runs a notebook with another value of its first possible parameter."""
     command = f".venv/bin/speedbook rerun {PurePosixPath(name).stem}"
     for parameter in parameters:
         if (value := another_value(parameter)) is not None:
@@ -55,7 +55,7 @@ def rerun_command(name: str, parameters: Sequence[Parameter]) -> str:
 
 
 def another_value(parameter: Parameter) -> Value | None:
-    """Return a value that a parameter may have besides its default, or None if we know none.
+    """Return a valid value of a parameter other than its default, or None if none is known.
 
     Examples
     --------

@@ -1,16 +1,15 @@
 r"""The formulas of the claims: ``book/formulas.yml``, read and checked.
 
-The registry says in words what a claim says, and its text is what notebooks, ledger and search
-show. This file adds what the words mean as one displayed formula, for the pages. It stands apart
-from the registry because it takes no part in a verdict: no notebook, no agreement and no stored
-fault depends on it.
+The registry states a claim in words, which notebooks, ledger and search show. This file adds the
+statement as one displayed formula, for the pages. It is separate from the registry because no
+verdict depends on it: no notebook, agreement or stored fault.
 
 ``formulas``
-    By claim, TeX without dollars, with the macros of ``_config.yml``: what the statement says, no
-    more and no less. Hypotheses stay in the words.
+    By claim, TeX without dollars, with the macros of ``_config.yml``: exactly what the statement
+    says. Hypotheses stay in the words.
 ``letters``
-    By claim, letters that mean in its words another thing than in `speedbook.press.symbols`, and
-    what they are in TeX; nothing for a letter that is a name.
+    By claim, letters whose meaning in its words differs from `speedbook.press.symbols`, with their
+    TeX; an empty text for a letter that is a name.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 FORMULAS = "book/formulas.yml"
-#: Commands of TeX that a formula may use beside the macros of the book.
+#: Commands of TeX that a formula may use, in addition to the macros of the book.
 COMMANDS = frozenset(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi "
     "rho sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega "
     "ell frac tfrac dfrac sqrt binom sum prod int max min sup inf lim log exp det dim Pr deg "
     "to infty dots ldots cdots vdots cdot times pm le ge ll gg ne approx sim asymp propto "
     "equiv in notin subset subseteq setminus cup cap mid colon lvert rvert lVert rVert langle "
-    "rangle lceil rceil lfloor rfloor left right big Big bigl bigr Bigl Bigr bigm top perp "
+    "rangle lceil rceil lfloor rfloor left right big bigl bigr bigm Big Bigl Bigr top perp "
     "prime succeq preceq succ prec nabla partial forall exists iff implies Rightarrow "
     "Longrightarrow Leftrightarrow quad qquad text textstyle displaystyle operatorname mathbf "
     "mathbb mathcal mathrm boldsymbol widehat widetilde hat tilde bar overline underline "
     "underbrace overbrace begin end limsup liminf substack".split()
 )
-#: Where the statement of a claim ends, and what was measured begins.
+#: The word with which the measurement begins, after the statement of a claim.
 MEASURED = "Measured"
 #: Commands of one character: spaces, ends of lines, braces and percent.
 SIGNS = r"\,;:!{}%|"
@@ -47,7 +46,7 @@ _BLOCK = re.compile(r"\\(begin|end)\{([a-z*]*)\}")
 
 
 def split_statement(statement: str) -> tuple[str, str]:
-    """Return what a claim says, and what was measured.
+    """Return the statement of a claim, and the sentence on what was measured.
 
     Examples
     --------
@@ -70,7 +69,7 @@ class Formulas(BaseModel):
 
 
 def formula_problems(tex: str, macros: Collection[str]) -> list[str]:
-    r"""Say what is wrong with a formula, a phrase each.
+    r"""Return the faults of a formula, a phrase each.
 
     Examples
     --------
@@ -78,8 +77,8 @@ def formula_problems(tex: str, macros: Collection[str]) -> list[str]:
     []
     >>> formula_problems(r"\frac{\bc}{n", {"bc"})
     ['a brace is not closed']
-    >>> formula_problems(r"$\color{red}x$", ())
-    ['a dollar', 'unknown: \\color']
+    >>> formula_problems(r"$\kern x$", ())
+    ['a dollar', 'unknown: \\kern']
     """
     if not tex.strip():
         return ["empty"]
@@ -109,7 +108,7 @@ def formula_problems(tex: str, macros: Collection[str]) -> list[str]:
 
 
 def formula_parts(tex: str) -> list[str]:
-    r"""Split a formula where a wide space parts it, so that a narrow page can stack the parts.
+    r"""Split a formula at wide spaces, so a narrow page can stack the parts.
 
     Examples
     --------
@@ -127,7 +126,7 @@ def formula_parts(tex: str) -> list[str]:
 
 
 def load_formulas(root: Path) -> Formulas:
-    """Read the file; one that is not YAML, or against the schema, is a ValueError."""
+    """Read the file; raises a ValueError if it is not YAML or violates the schema."""
     path = root / FORMULAS
     return _formulas(path.read_text(encoding="utf-8")) if path.is_file() else Formulas()
 
@@ -141,7 +140,7 @@ def _formulas(text: str) -> Formulas:
 
 
 def file_problems(formulas: Formulas, claims: Iterable[str], macros: Collection[str]) -> list[str]:
-    """Say what is wrong with the file: a claim that is none, or a formula that cannot be set."""
+    """Return the faults of the file: unknown claims, and formulas that cannot be displayed."""
     known = set(claims)
     strange = [name for name in (*formulas.formulas, *formulas.letters) if name not in known]
     problems = [f"{FORMULAS}: the registry has no claim {name!r}" for name in strange]

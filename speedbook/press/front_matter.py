@@ -1,14 +1,14 @@
-"""What the first cell of a notebook says of its page, and how the page shows it.
+"""The first cell of a notebook, and how its page shows it.
 
-Below the title stand, in paragraphs that read well in JupyterLab too, a line on the paper, if it
-has what the page is about, and what the page finds::
+Two paragraphs follow the title: a line on the paper, if the subject occurs there, and the finding
+of the page. They are also readable in JupyterLab::
 
     *In the paper:* Proposition 2, Appendix A.4.
 
     *In short:* one sentence that says what the page finds. *You need* what to know before.
 
-A search for a name with which the first begins leads to the page. The second becomes the lead of
-the page, with the time that it takes to read.
+A search for a name at the beginning of the first paragraph finds the page. The second becomes the
+lead of the page, together with the reading time.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from speedbook.notebook.prose import plain_words, sentences
 
 SHORT, NEED = "*In short:*", "*You need*"
 PLACE = "*In the paper:*"
-#: What the paper numbers. The search of the book drops numbers, but finds such names in an index.
+#: Names with numbers in the paper. The search drops numbers, but finds these names in an index.
 NUMBERED = r"(?:Algorithm|Corollary|Equation|Figure|Lemma|Proposition|Theorem) \(?\d+[a-z]?\)?"
 NAMES = re.compile(rf"{re.escape(PLACE)}\s+({NUMBERED}(?:(?:,| and)\s+{NUMBERED})*)")
 FRONT = re.compile(rf"{re.escape(SHORT)}\s+(.+?)\s+{re.escape(NEED)}\s+(.+)", re.S)
 BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
-#: A page cannot know these, and would say them wrongly on another machine.
+#: The text cannot know these, and they would be wrong on another machine.
 TIMES = re.compile(r"\*(?:Reading|Running)\*", re.I)
-#: Words of a finding.
+#: The most words of a finding.
 LONGEST = 45
 
 
 class Front(NamedTuple):
-    """What a notebook says of itself: what it finds, and what a reader needs to know before."""
+    """The finding of a notebook, and what a reader needs to know before."""
 
     finding: str
     need: str
 
 
 class FirstCell(NamedTuple):
-    """The Markdown of a first cell as the page shows it: down to the finding, and what follows."""
+    """The Markdown of a first cell on the page: down to the finding, and the rest."""
 
     head: str
     rest: str
 
 
 def front_problems(notebook: NotebookNode) -> list[str]:
-    """Say what the first cell lacks to begin a page of the book, a sentence each."""
+    """Return the faults of the first cell as the beginning of a page, a sentence each."""
     first = notebook.cells[0] if notebook.cells else None
     if first is None or first.cell_type != "markdown" or not first.source.startswith("# "):
         return ["its first cell must be Markdown and begin with the title, `# …`"]
@@ -59,7 +59,7 @@ def front_problems(notebook: NotebookNode) -> list[str]:
         ]
     text, front = fronts[0]
     if TIMES.search(text):
-        return ["its first cell must not say how long it takes to read or run: it is measured"]
+        return ["its first cell must not say how long it takes to read or run: this is measured"]
     return _finding_faults(front)
 
 
@@ -80,13 +80,13 @@ def paragraphs(cell: NotebookNode) -> list[str]:
 
 
 def read_front(paragraph: str) -> Front | None:
-    """Return what a paragraph says of its notebook, or None where it is another paragraph."""
+    """Return finding and needs if the paragraph states them, else None."""
     match = FRONT.fullmatch(" ".join(paragraph.split()))
     return Front(*match.groups()) if match else None
 
 
 def split_first(cell: NotebookNode) -> FirstCell:
-    """Return what a first cell says down to the finding, and below it, as it is written."""
+    """Split a first cell after the finding, with its text unchanged."""
     texts = paragraphs(cell)
     ends = [place for place, text in enumerate(texts, 1) if read_front(text)]
     end = ends[0] if ends else len(texts)
@@ -94,7 +94,7 @@ def split_first(cell: NotebookNode) -> FirstCell:
 
 
 def first_cell(cell: NotebookNode, minutes: str) -> FirstCell:
-    """Return what a page shows for its first cell.
+    """Return the Markdown that a page shows for its first cell.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def first_cell(cell: NotebookNode, minutes: str) -> FirstCell:
 
 def _shown(text: str, minutes: str) -> str:
     if front := read_front(text):
-        # In the notebook the sentence goes on after "In short".
+        # In the notebook the sentence continues after "In short".
         finding = front.finding[0].upper() + front.finding[1:]
         need = f"{NEED} {front.need} *Reading time:* {minutes}."
         return f"{{.sb-finding}}\n{finding}\n\n{{.sb-need}}\n{need}"
@@ -118,7 +118,7 @@ def _shown(text: str, minutes: str) -> str:
 
 
 def _place(text: str) -> str:
-    """Write the line on the paper in MyST, with the names that it begins with for the search."""
+    """Write the line on the paper in MyST, with index entries for the names at its beginning."""
     names = re.findall(NUMBERED, begun[1]) if (begun := NAMES.match(text)) else []
     entries = "".join(f"```{{index}} ! {name}\n```\n\n" for name in names)
     return f"{entries}{{.sb-place}}\n{text}"

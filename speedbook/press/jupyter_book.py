@@ -1,7 +1,7 @@
-"""From executed notebooks to the book: stage what Jupyter Book reads, and let it press.
+"""From executed notebooks to the book: stage the sources, and let Jupyter Book build the pages.
 
-The work happens in ``_build/press``; only a complete book, pressed without a warning, becomes
-``_build/html``. Pages whose sources did not change are not pressed again.
+The work happens in ``_build/press``; only a complete book, built without a warning, becomes
+``_build/html``. Pages whose sources did not change are not built again.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from speedbook.run.execution import ANSI
 TOP_FILES = ("_config.yml", "_toc.yml", "CHANGELOG.md", "CITATION.cff")
 COMMAND = "from jupyter_book.cli.main import main; main(prog_name='jupyter-book')"
 STRICT = ("--warningiserror", "--keep-going")
-#: Lines of the press's log that a failure shows.
+#: How many lines of the log a failure shows.
 LOG_LINES = 20
-#: Megabytes below which a failure is likely to come from a full disk, as a page takes up to one.
+#: With less room, in megabytes, a failure is probably due to a full disk: a page takes up to one.
 LITTLE = 5
 
 
 class PressError(Exception):
-    """Jupyter Book failed or warned; the text holds what it said."""
+    """Jupyter Book failed or warned; the text holds its messages."""
 
 
 def stage(root: Path, target: Path, derived: Mapping[str, str | bytes]) -> None:
-    """Lay out what the book is pressed from, touching only what changed.
+    """Write the sources from which the book is built; unchanged files are not touched.
 
-    What this build derived (executed notebooks, the ledger, and pictures, by their path from the
-    root) stands in for the committed files.
+    Files that this build derived (executed notebooks, the ledger and pictures, by their paths from
+    the root) replace the committed ones.
     """
     files: dict[str, Path | str | bytes] = {
         name: root / name for name in TOP_FILES if (root / name).is_file()
@@ -45,24 +45,24 @@ def stage(root: Path, target: Path, derived: Mapping[str, str | bytes]) -> None:
 
 
 def press(root: Path, staged: Path, build: Path, environment: Mapping[str, str]) -> Path:
-    """Press the staged book with warnings as errors and return its first page.
+    """Build the staged book with warnings as errors, and return its first page.
 
-    After a PressError the book that was there before is as it was.
+    After a PressError, the previous book is unchanged.
     """
     work, html, key = build / "press", build / "html", press_key(root, staged)
     pressed, page = work / "pressed", html / "index.html"
     if pressed.is_file() and pressed.read_text() == key and page.is_file():
         return page
     if work.exists() and not pressed.is_file():
-        # Sphinx repeats no warning of a page that it has read, and takes a half-written page for a
-        # good one: after a failure or an interrupt begin from nothing.
+        # Sphinx does not repeat the warnings of a page that it has read, and takes a half-written
+        # page for a complete one. So after a failure or an interrupt, start again without it.
         shutil.rmtree(work)
     work.mkdir(parents=True, exist_ok=True)
     pressed.unlink(missing_ok=True)
     log = build / "press.log"
     with log.open("w", encoding="utf-8") as sink:
         done = subprocess.run(
-            # Jupyter Book writes to `_build` in the folder that it is given.
+            # Jupyter Book writes to `_build` in this folder.
             [sys.executable, "-c", COMMAND, "build", staged, "--path-output", work, *STRICT],
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""What the pages depend on, beside the notebooks that ran."""
+"""The dependencies of the pages, besides the notebooks that ran."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from speedbook.run.cache import files_key, library_sources, package_sources
 
 
 def press_key(root: Path, staged: Path) -> str:
-    """Return the digest of what the pages depend on: the API page reads our sources."""
+    """Return the digest of what the pages depend on; the API page reads our sources."""
     return files_key({**files_below(staged), **library_sources(root), **package_sources()})
 
 
 def appearance_key(book: Path) -> str:
-    """Return the digest of what all pages depend on and Sphinx knows nothing of.
+    """Return the digest of dependencies of all pages that Sphinx does not know.
 
-    That is our code and, since pages name them with their checksums, styles and scripts.
+    These are our code, and styles and scripts, which pages name with their checksums.
     """
     return files_key({**files_below(book / "book" / "_static"), **package_sources()})

@@ -1,7 +1,7 @@
 """The lead picture of a page: one figure, shown directly below the finding.
 
-The cell that draws it has the tag `LEAD`. On the page its figure moves up, with caption and name;
-the code stays, folded, where it ran. The notebook that a reader downloads is the one that ran.
+The cell that draws it has the tag `LEAD`. On the page its figure moves up, with caption and name.
+The code stays, folded, where it ran. The notebook that a reader downloads is unchanged.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ LEAD = "lead"
 
 
 def tagged_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    """Return the cells of code with the tag."""
+    """Return the code cells with the tag."""
     return [cell for cell in code_cells(notebook) if LEAD in cell.metadata.get("tags", [])]
 
 
 def lead_problems(notebook: NotebookNode) -> list[str]:
-    """Say what is wrong with the tags of a notebook, a sentence each."""
+    """Return the faults of a notebook's lead tags, a sentence each."""
     names = [cell_name(notebook, cell) for cell in tagged_cells(notebook)]
     if len(names) < 2:
         return []
@@ -31,9 +31,9 @@ def lead_problems(notebook: NotebookNode) -> list[str]:
 
 
 def take_lead(notebook: NotebookNode) -> NotebookNode | None:
-    """Take the figure out of the cell with the tag, and return a cell that shows it alone.
+    """Take the figure out of the cell with the tag, and return a cell that only shows it.
 
-    None without a tag; a ValueError if the cell shows no figure, or several.
+    Returns None without a tag. Raises a ValueError if the cell shows no figure, or several.
     """
     for cell in tagged_cells(notebook):
         figures = shown_figures(cell)

@@ -1,8 +1,8 @@
-"""Pictures on prose pages: copies of what the notebooks drew, never files of their own.
+"""Pictures on prose pages: copies of figures that notebooks draw.
 
-A page, or the README, that shows ``_static/figures/NAME.png`` shows the figure that a notebook
-displayed under that name. The build puts the executed notebook's picture there; the committed copy,
-which a plain checkout shows, is written by a refresh alone.
+``_static/figures/NAME.png``, on a page or in the README, is the figure that a notebook displays
+under that name. The build uses the executed notebook's picture. The committed copy, which a plain
+checkout shows, is written only by a refresh.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHOWN = re.compile(r"_static/figures/([a-z0-9-]+)\.png")
 
 
 def wanted_pictures(root: Path) -> dict[str, str]:
-    """Return the names of the figures that prose pages show, each with one page that does."""
+    """Return the names of the figures on prose pages, each with one page that shows it."""
     pages = [root / "README.md", *sorted((root / "book").rglob("*.md"))]
     return {
         name: str(page.relative_to(root))
@@ -44,7 +44,7 @@ def drawn_pictures(notebooks: Mapping[str, NotebookNode]) -> dict[str, bytes]:
 def pictures(root: Path, notebooks: Mapping[str, NotebookNode]) -> dict[str, bytes]:
     """Return the files of the pictures that prose pages show, by their path from the root.
 
-    A page that shows a figure which no notebook displays is a ValueError.
+    Raises a ValueError if a page shows a figure that no notebook displays.
     """
     drawn = drawn_pictures(notebooks)
     files = {}

@@ -1,4 +1,4 @@
-"""How long a page takes to read."""
+"""The reading time of a page."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import re
 
 from nbformat import NotebookNode
 
-#: Where the folded solution of an exercise starts and ends.
+#: The start and the end of the folded solution of an exercise.
 SOLUTION = re.compile(r"^```\{solution-(start|end)\}.*$", re.M)
-#: Cells whose code the page folds or does not show.
+#: Tags of cells whose code the page folds or hides.
 FOLDED = frozenset({"hide-input", "remove-input", "parameters", "injected-parameters"})
 
 WORDS_A_MINUTE = 200
-#: A displayed formula, a figure or a table takes as long as so many words.
+#: A displayed formula, a figure or a table takes as long as this number of words.
 WORDS_A_DISPLAY = 60
 
 
 def reading_minutes(notebook: NotebookNode) -> int:
-    """Return how long the page takes to read: its words, displays and cells of code in view.
+    """Return the reading time in minutes, from the visible words, displays and code cells.
 
-    What the solution of an exercise folds, from one cell to another, is not in view.
+    A folded solution of an exercise, even over several cells, does not count.
     """
     words = displays = 0
     folded = False
@@ -38,7 +38,7 @@ def reading_minutes(notebook: NotebookNode) -> int:
 
 
 def _unfolded(text: str, folded: bool) -> tuple[str, bool]:
-    """Return what of a text is no solution, given whether it begins within one, and how it ends."""
+    """Return a text without solutions, and whether it ends in one; `folded` says how it begins."""
     first, *parts = SOLUTION.split(text)
     kept = [] if folded else [first]
     for gate, part in zip(parts[::2], parts[1::2], strict=True):

@@ -1,8 +1,8 @@
-"""One page of HTML of a run, in one file that needs no network and nothing beside it.
+"""The HTML page of a run, in a single file that needs no network and no other files.
 
-The book's own parser reads the notebook, without Sphinx. What leads to another page is left as
-text, since that page is not beside this one; a number bound to the ledger is that of the run.
-To import this module takes a second: who may not write a page should not.
+The book's own parser reads the notebook, without Sphinx. Links to other pages become text, since
+those pages are not part of the run. Numbers bound to the ledger are those of the run. The import of
+this module takes a second, so import it only when a page is written.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from speedbook.run.folder import facts as run_facts
 from speedbook.run.manifest import Manifest
 
 BIBLIOGRAPHY = "book/references.bib"
-#: The MathJax that draws formulas with shapes of its own, so that it needs no fonts.
+#: The MathJax that draws formulas as shapes and needs no fonts.
 MATHJAX = "sphinx-mathjax-offline", "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"
-#: Characters of one output that the page shows; the notebook has the rest.
+#: The most characters of one output that the page shows; the notebook has the rest.
 MOST = 100_000
 #: Cells whose content the page shows elsewhere.
 PARAMETERS = frozenset({"parameters", "injected-parameters"})
-#: What an output is shown as: the first that is there and not too long, or else plain text.
+#: The forms of an output: the page shows the first one that exists and is not too long, or text.
 PICTURES = "image/png", "image/jpeg", "image/svg+xml"
 TEXTS = "text/html", "text/markdown", "text/latex"
-#: The beginning of a table as pandas writes it, before its classes.
+#: The beginning of a pandas table, up to its classes.
 DATA_FRAME = re.compile(r'<table [^>]*class="(?=dataframe)')
-#: A link that takes its words from where it leads to, and the heading that they are.
+#: A link without words, which gets the title of its target, and the heading with that title.
 EMPTY_LINK = re.compile(r"\[\]\((?P<page>[^)#\s]+)\)")
 HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
 #: For docutils: the extensions are those of ``_config.yml``; only errors are shown, on the page.
@@ -74,10 +74,10 @@ SETTINGS = {
 
 
 def write_page(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
-    """Write the page of a run, with what the book's ledger says of other pages' claims."""
+    """Write the page of a run; claims of other pages come from the book's ledger."""
     registry, rows = load_registry(request.root), read_ledger(request.root)["claims"]
     titles = {claim.id: {"title": claim.title} for claim in registry.claims}
-    # What this notebook is to compute, and a run that failed has not, may not come from the book.
+    # If the run failed before it computed its own claims, they must not come from the book.
     own = {claim.id for claim in registry.claims if claim.notebook == request.name}
     claims = titles | {name: row for name, row in rows.items() if name not in own}
     records = manifest.results.records
@@ -115,19 +115,19 @@ def page_html(
     notebook : NotebookNode
         As executed.
     parameters, values : sequence of Parameter, mapping
-        Those of the notebook, and the value of each by its name, as it ran.
+        The parameters of the notebook, and the values of this run by name.
     claims : mapping
-        Rows of the ledger by claim, those of this run in place of the committed ones.
+        Rows of the ledger by claim, with those of this run in place of the committed ones.
     facts : sequence of str
-        What to say of the run, a line each.
+        Facts about the run, a line each.
     macros, works : mapping
         TeX macros of the book; authors and year of a work by the key that cites it.
     failure : str
         Why the run stopped before its end, if it did.
     folder : Path, optional
-        Where links of the notebook start from; without it, none gets the title of its page.
+        The folder from which the notebook's links start; without it, they get no titles.
     numbers : sequence of str
-        Files of plain numbers in the folder of the run, to which the page leads.
+        Files of numbers in the folder of the run, to which the page links.
     """
     shown = deepcopy(notebook)
     pictures: dict[str, str] = {}
@@ -148,7 +148,7 @@ def page_html(
     return environment.get_template("run_page.html").render(
         parts,
         body=STAND_IN.sub(lambda found: pictures.get(found[0], found[0]), parts["body"]),
-        # What would end a script, or keep it from ending, can only stand in strings.
+        # Text that would end a script, or keep it from ending, can only occur in strings.
         script=re.sub("(?i)<(?=/script|!--)", r"\\x3C", f"MathJax = {mathjax};\n{source}"),
         parameters=[(p, as_shown(values[p.name]), as_shown(p.default)) for p in parameters],
         facts=facts,
@@ -158,9 +158,9 @@ def page_html(
 
 
 def tex_macros(root: Path) -> dict[str, Any]:
-    """Return the TeX macros of the book's ``_config.yml``; none where there are none.
+    """Return the TeX macros of the book's ``_config.yml``, if it has any.
 
-    A file that is no YAML, or in which they have another form, is a ValueError.
+    Raises a ValueError if the file is not YAML or the macros have another form.
     """
     path = root / "_config.yml"
     try:
@@ -173,9 +173,9 @@ def tex_macros(root: Path) -> dict[str, Any]:
 
 
 def cited_works(root: Path) -> dict[str, str]:
-    """Return authors and year by the key of a work, for the book's bibliography, if it has one.
+    """Return authors and year of the works in the book's bibliography, if it has one, by key.
 
-    One that BibTeX could not read is a ValueError.
+    Raises a ValueError if BibTeX could not read the file.
     """
     path, works = root / BIBLIOGRAPHY, {}
     try:
@@ -205,13 +205,13 @@ def _lead_first(notebook: NotebookNode) -> None:
 
 
 def _numbered(notebook: NotebookNode) -> dict[str, int]:
-    """Return the numbers of the page's figures with a caption, by their names."""
+    """Return the numbers of the page's captioned figures, by name."""
     cells = [cell for cell in code_cells(notebook) if caption(cell) and shown_figures(cell)]
     return {figure_name(cell): number for number, cell in enumerate(cells, 1)}
 
 
 def _prepare(cell: NotebookNode, folder: Path | None, pictures: dict[str, str]) -> None:
-    """Put into a cell what is beside it, and take out what is elsewhere on the page or too long."""
+    """Embed attached pictures in a cell, and remove what is shown elsewhere or too long."""
     if PARAMETERS & set(cell.metadata.get("tags", [])):
         cell.metadata["tags"].append("remove-input")
     for output in cell.get("outputs", []):
@@ -226,7 +226,7 @@ def _prepare(cell: NotebookNode, folder: Path | None, pictures: dict[str, str]) 
 
 
 def _title(folder: Path, link: re.Match[str]) -> str:
-    """Return the title of the page that a link means, which need not say its kind."""
+    """Return the title of the page to which a link leads, with or without its suffix."""
     for page in (folder / f"{link['page']}{suffix}" for suffix in ("", ".ipynb", ".md")):
         if page.suffix in (".ipynb", ".md") and page.is_file():
             first = read_notebook(page).cells[0].source if page.suffix == ".ipynb" else ""
@@ -236,7 +236,7 @@ def _title(folder: Path, link: re.Match[str]) -> str:
 
 
 def _shorten(output: NotebookNode, captioned: bool) -> None:
-    """Leave of an output what the page shows, and no colours of terminals."""
+    """Reduce an output to what the page shows, without terminal colours."""
     if "text" in output:
         output.text = _short(output.text)
     if "traceback" in output:
@@ -253,7 +253,7 @@ def _short(text: str) -> str:
 def _shown(data: Mapping[str, str], about: Mapping[str, Any], captioned: bool) -> dict[str, str]:
     for kind in (kind for kind in PICTURES if kind in data):
         picture = _picture(kind, data[kind], about.get(kind, {}))
-        # With a caption it stands in a figure already.
+        # With a caption it is already in a figure.
         return {"text/html": picture if captioned else f"<figure>{picture}</figure>"}
     for kind in (kind for kind in TEXTS if len(data.get(kind, "")) in range(1, MOST)):
         html = _without_formulas(data[kind]) if kind == "text/html" else _displayed(data[kind])
@@ -269,15 +269,15 @@ def _picture(kind: str, content: str, about: Mapping[str, Any]) -> str:
 
 
 def _without_formulas(html: str) -> str:
-    r"""Keep MathJax out of the tables of pandas: a column called ``\(x\)`` is a name."""
+    r"""Keep MathJax out of pandas tables, where a column may be called ``\(x\)``."""
     return DATA_FRAME.sub(r"\g<0>mathjax_ignore ", html)
 
 
 def _displayed(text: str) -> str:
     """Turn Markdown that a cell displayed into HTML.
 
-    Names of columns and the like come in it from files of the reader's: their ``<`` is a letter,
-    and so is a ``$`` that stands beside a blank or a digit, as sums of money do.
+    It may contain names of columns and the like from the reader's files. Their ``<`` is a letter,
+    and so is a ``$`` next to a blank or a digit, as in sums of money.
     """
 
     def formula(content: str, about: Mapping[str, bool]) -> str:

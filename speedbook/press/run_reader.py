@@ -1,4 +1,4 @@
-"""How the page of a run reads MyST, without Sphinx and without the pages around it."""
+"""Read MyST for the page of a run, without Sphinx and without the other pages."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from speedbook.claims.cards import badge_html
 from speedbook.claims.ledger import lookup
 from speedbook.claims.rules import Verdict
 
-#: Roles that docutils has, and roles that lead to another place of the book.
+#: Roles of docutils, and roles that link to another place in the book.
 NATIVE = frozenset({"math", "sub", "sup"})
 LEADING = frozenset({"any", "doc", "download", "eq", "ref", "term"})
 
 
 class Book(CustomReSTDispatcher):
-    """Roles and directives of the book, known for as long as one page is written."""
+    """Roles and directives of the book, registered while one page is written."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Book(CustomReSTDispatcher):
         self.works, self.numbered = works, numbered
 
     def role(self, role_name: str, *rest: Any) -> Any:
-        """Return a role of docutils, or one that shows what the page can."""
+        """Return a role of docutils, or one that shows what this page can show."""
         return super().role(role_name, *rest) if role_name in NATIVE else (self.show, [])
 
     def directive(self, directive_name: str, *rest: Any) -> Any:
@@ -47,7 +47,7 @@ class Book(CustomReSTDispatcher):
         return super().directive(name, *rest)[0] or Box, []
 
     def show(self, name: str, _: str, text: str, line: int, inliner: Any) -> Any:
-        """Return what a role shows; one that nothing is known of, a piece of code."""
+        """Return the nodes of a role; an unknown role becomes code."""
         titled, title, target = split_explicit_title(text.strip())
         node: nodes.Node = nodes.Text(title if titled else Path(target).name)
         if name == "quoted":
@@ -65,19 +65,19 @@ class Book(CustomReSTDispatcher):
         elif name == "numref" and target in self.numbered:
             node = nodes.reference("", f"Picture {self.numbered[target]}", refuri=f"#{target}")
         elif name == "numref" and target.startswith("fig-"):
-            node = nodes.Text("a picture of another page")
+            node = nodes.Text("a picture on another page")
         elif name.startswith("cite"):
             works = (self.works.get(key.strip(), key.strip()) for key in text.split(","))
             node = nodes.Text(f"[{'; '.join(works)}]")
         elif name not in LEADING:
-            # As Sphinx does: with a tilde, only what a name ends in.
+            # As in Sphinx: with a tilde, only the last part of a name.
             word = title.rpartition(".")[2] if title.startswith("~") else title
             node = nodes.literal("", word.lstrip("~!"))
         return [node], []
 
 
 class Box(Admonition):  # type: ignore[misc]
-    """A directive that docutils has not: a box with its title, or else its name, above its text."""
+    """A directive unknown to docutils: a box with its title, or its name, above its text."""
 
     required_arguments, optional_arguments = 0, 1
 
@@ -89,9 +89,9 @@ class Box(Admonition):  # type: ignore[misc]
 
 
 class Reader(Parser):  # type: ignore[misc]
-    """The parser of notebooks, for a page that has no other beside it.
+    """The parser of notebooks, for a page in a single file.
 
-    Pictures are attached to its cells, by what stands in for them.
+    Pictures are given by the placeholders for them in the cells.
     """
 
     def __init__(self, pictures: Mapping[str, str], numbered: Mapping[str, int]) -> None:
@@ -112,10 +112,10 @@ class Reader(Parser):  # type: ignore[misc]
             for name in set(figure["names"]) & set(self.numbered):
                 figure[-1].insert(0, nodes.strong("", f"Picture {self.numbered[name]} "))
         for code in document.findall(nodes.literal):
-            # Or it would be no code for MathJax.
+            # Otherwise MathJax would not take it for a formula.
             code["classes"].append("code")
         for formula in list(document.findall(nodes.math_block)):
-            # It has an environment of its own, and docutils would give it another.
+            # It has its own environment, and docutils would add another.
             if "amsmath" in formula["classes"]:
                 code = rf"\[{escape(formula.astext())}\]"
                 formula.replace_self(nodes.raw("", code, format="html"))

@@ -1,13 +1,13 @@
-r"""Mathematics in plain words: where a text of the registry holds symbols, and their TeX.
+r"""Find the mathematics in a text of the registry, and write it in TeX.
 
 The registry is Unicode, as JupyterLab, the ledger's file, alternative texts and the search show it:
-"at most d λ₁(V)/n". A page can set ``d λ₁(V)/n`` as mathematics. `pieces` finds such runs and
-writes each in TeX; a run that it does not understand to its end is left as it is, and so is every
-word, every number without a symbol and the letters that are words or names: "A design", "Appendix
-B", "D-optimal", "(b)". The pieces of a text are the text.
+"at most d λ₁(V)/n". A page can show ``d λ₁(V)/n`` as mathematics. `pieces` finds such runs and
+writes each in TeX. It leaves unchanged every run that it cannot parse to its end, words, numbers
+without a symbol, and letters that are words or names: "A design", "Appendix B", "D-optimal", "(b)".
+Joined, the pieces of a text are the text.
 
 A letter means what `book/notation.md` says: ``c`` is the target direction, ``Σ`` the noise matrix.
-Where a claim means another thing by it, the caller says so.
+If a letter means something else in a claim, the caller says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 
 class Piece(NamedTuple):
-    """A part of a text, and what it is in TeX if it is mathematics."""
+    """A part of a text, and its TeX if it is mathematics."""
 
     text: str
     tex: str | None = None
@@ -30,24 +30,24 @@ GREEK = {
     "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi", "ψ": "psi", "ω": "omega",
     "Γ": "Gamma", "Δ": "Delta", "Σ": "bSigma", "Φ": "Phi", "Ω": "Omega",
 }  # fmt: skip
-#: Letters that the book writes in another way than they are.
+#: Letters that the book typesets in a special way.
 LETTERS = {letter: f"\\{name}" for letter, name in GREEK.items()} | {
     "V": r"\bV", "R": r"\cR", "c": r"\bc", "w": r"\bw", "x": r"\bx",
 }  # fmt: skip
-#: What follows a letter without a space: a hat, a tilde.
+#: Combining marks after a letter: a hat, a tilde.
 ACCENTS = {"\u0302": r"\widehat", "\u0303": r"\widetilde"}
 HATS = {r"\bSigma": r"\wSigma", r"\sigma": r"\wsigma", r"\btheta": r"\wtheta", r"\bb": r"\wb"}
 FUNCTIONS = {
     "log": r"\log", "exp": r"\exp", "max": r"\max", "min": r"\min", "Tr": r"\Tr", "Var": r"\Var",
     "diag": r"\operatorname{diag}", "svec": r"\operatorname{svec}",
 }  # fmt: skip
-#: Spellings that are not what their letters are, or say less than is meant.
+#: Spellings that cannot be translated letter by letter.
 LITERALS = {
     "R^{d×d}": r"\R^{d\times d}", "R²": r"\R^2", "xx'": r"\bx\bx^\top", "b(a)": r"\bb(a)",
     "Õ(1/n)": r"\widetilde O(1/n)", "p̂": r"\hat p", "1/4δ": r"1/(4\delta)", "1/nJ": "1/(nJ)",
     "β/4J": r"\beta/(4J)", "log(nJ)/2J²": r"\log(nJ)/(2J^2)",
 }  # fmt: skip
-#: Letters that stand for a product where they stand together.
+#: Pairs of letters that are a product.
 PRODUCTS = ("nR", "nN", "nJ", "Ay", "Kk")
 RELATIONS = {
     "=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "⪰": r"\succeq", "≻": r"\succ",
@@ -65,41 +65,41 @@ FRACTIONS = {"½": r"\tfrac12", "¼": r"\tfrac14"}
 _RAISED = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?…?")
-#: A fraction before a factor, "12/5 Γ": written on a line it would take the factor below its bar.
+#: A fraction before a factor, "12/5 Γ": in one line, the factor would seem to be a denominator.
 _FRACTION = re.compile(r"(\d+)/(\d+|[a-z])(?= (?:[√ρσκψΓ(⌈]|[A-Z]\b))")
 _FUNCTION = re.compile(rf"(?:{'|'.join(FUNCTIONS)})(?![A-Za-z])")
 _INDEX = re.compile(r"_(max|min|[a-z]{1,2}|[0-9]|π|κ|U)(?![A-Za-z0-9])")
 _POWER = re.compile(r"\^([a-z]|\d)(?![A-Za-z0-9])")
 _LABEL = re.compile(r"\([a-z]\)")
-#: Behind these a letter is a part of a word, or a name, if it is a capital or stands at a number.
+#: After these, a capital letter or a letter next to a number is part of a name.
 _WITHIN = re.compile(r"[-'’.\w]$")
 _PLACE = re.compile(r"(?:Appendix|[Pp]art|[Ee]nvironment|MovieLens|Figure) \d*$")
-#: Before these a letter is a part of a word or of a phrase, "D-optimal", "D- and A-optimal".
+#: Before these, a letter is a part of a word or a phrase: "D-optimal", "D- and A-optimal".
 _WORD = re.compile(r"[A-Za-zéö]|-[a-z,\s]|['’](?![s_\s,.;:)]|$)|\.\w")
 _SENTENCE = re.compile(r"(?:^|[.:?!] )$")
 _ARTICLE = re.compile(r" \w{2}")
-#: Where a run may begin: behind nothing, a space, an opening bracket or a quotation mark.
+#: A run may begin at the start, or after a space, an opening bracket or a quotation mark.
 _FREE = ' \n(["“'
-#: A run that is longer may break behind a sign or a relation, where both parts are long enough.
+#: A longer run may break after a sign or a relation, if both parts are long enough.
 LONG, PART = 20, 8
 
 
 class _Unread(Exception):
-    """What stands here is no mathematics."""
+    """The text here is not mathematics."""
 
 
 class _Reader:
-    """Reads runs of one text; how many symbols a run holds tells it from a number or a word."""
+    """Reads runs of one text; a run without symbols is only a number or a word."""
 
     def __init__(self, text: str, letters: Mapping[str, str]) -> None:
         self.text = text
         self.letters = {**LETTERS, **letters}
         self.start = self.at = self.symbols = 0
-        #: Where a run may break: the place in the text, and in its TeX.
+        #: Places where a run may break: in the text, and in its TeX.
         self.breaks: list[tuple[int, int]] = []
 
     def run(self, start: int) -> list[Piece]:
-        """Return the pieces of the run that begins here, none if there is no run."""
+        """Return the pieces of the run that begins here; none if there is no run."""
         self.start = self.at = start
         self.symbols, self.breaks = 0, []
         if _LABEL.match(self.text, start) or _LABEL.match(self.text, max(start - 1, 0)):
@@ -111,7 +111,7 @@ class _Reader:
         return self._parts(tex) if self.symbols else []
 
     def _parts(self, tex: str) -> list[Piece]:
-        """Split a long run where it may break; a part that ends in a sign gets its space."""
+        """Split a long run where it may break; a part that ends in a sign keeps its space."""
         place, mark, found = self.start, 0, []
         if self.at - self.start > LONG:
             for at, length in self.breaks:
@@ -123,7 +123,7 @@ class _Reader:
     # The grammar: sums of products of factors ------------------------------------------------
 
     def _sum(self, depth: int) -> str:
-        """Read products joined by signs and relations, as far as they go."""
+        """Read products joined by signs and relations, up to the first that does not fit."""
         tex = self._sign() + self._product(depth)
         while True:
             back, symbols = self.at, self.symbols
@@ -146,13 +146,13 @@ class _Reader:
         return ""
 
     def _joint(self, depth: int) -> str:
-        """Read what joins two products; within brackets it may be a comma."""
+        """Read the sign between two products; within brackets it may be a comma."""
         spaces = self._spaces()
         here = self._here()
         if here in RELATIONS:
             tex = f" {RELATIONS[here]} "
         elif here == "-" and spaces != self._next().isspace():
-            raise _Unread  # a hyphen, or the sign of what follows
+            raise _Unread  # a hyphen, or the sign of the next number
         elif here in SIGNS and here != "±":
             tex = "/" if here == "/" else f" {SIGNS[here]} "
         elif depth and here == "," and not spaces:
@@ -164,7 +164,7 @@ class _Reader:
         return tex
 
     def _product(self, depth: int) -> str:
-        """Read factors that stand side by side, or with a space between them."""
+        """Read adjacent factors, with or without a space between them."""
         tex = self._factor(depth)
         while True:
             back, symbols = self.at, self.symbols
@@ -173,7 +173,7 @@ class _Reader:
             except _Unread:
                 self.at, self.symbols = back, symbols
                 return tex
-            # A root ends where its bar does, which is hard to see without a space.
+            # Without a space it is hard to see where the bar of a root ends.
             root = re.search(r"\\sqrt\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}$", tex) is not None
             word = re.search(r"\\[A-Za-z]+$", tex) is not None and factor[:1].isalpha()
             tex += (r"\," if root else " " if word else "") + factor
@@ -205,7 +205,7 @@ class _Reader:
         return self._letter(depth)
 
     def _function(self, name: str, depth: int) -> str:
-        """Read a function and its argument: a bracket, or the factors that touch each other."""
+        """Read a function and its argument: a bracket, or adjacent factors without spaces."""
         self.at += len(name)
         power = self._scripts("")
         if not self._spaces() and self._here() not in BRACKETS:
@@ -233,7 +233,7 @@ class _Reader:
         return f"\\sqrt{{{inner}}}"
 
     def _group(self) -> str:
-        """Read what brackets hold."""
+        """Read brackets and their content."""
         close, left, right = BRACKETS[self._here()]
         self.at += 1
         inner = self._sum(1)
@@ -243,7 +243,7 @@ class _Reader:
         return f"{left}{inner}{right}"
 
     def _letter(self, depth: int) -> str:
-        """Read a letter with all that belongs to it."""
+        """Read a letter with its accents, argument and indices."""
         here = self._here()
         if here == "E" and re.match(r"E(?:_π)? [ηεσ]", self.text[self.at :]):
             self.at += 1
@@ -269,7 +269,7 @@ class _Reader:
         return self._scripts(tex + self._argument() + self._lowered())
 
     def _is_symbol(self, depth: int) -> bool:
-        """Say whether a Latin letter stands for itself, and is no word, name or label."""
+        """Return whether a Latin letter is a symbol, and not a word, name or label."""
         here, before = self._here(), self.text[: self.at]
         if not self._stands(1, depth):
             return False
@@ -281,7 +281,7 @@ class _Reader:
         return True
 
     def _stands(self, length: int, depth: int) -> bool:
-        """Say whether these characters are no part of a word, and no name of a place."""
+        """Return whether these characters are neither part of a word nor the name of a place."""
         end = self.at + length
         here, last = self.text[self.at], self.text[end - 1]
         if not here.isalpha() or not here.isascii():
@@ -322,7 +322,7 @@ class _Reader:
         return ""
 
     def _scripts(self, tex: str) -> str:
-        """Read powers and what belongs behind them, as in "σ²_max" and "x(a)ᵀ"."""
+        """Read powers and what follows them, as in "σ²_max" and "x(a)ᵀ"."""
         power = ""
         if self._here() == "*":
             self.at += 1
@@ -364,14 +364,14 @@ class _Reader:
 
 
 def pieces(text: str, letters: Mapping[str, str] | None = None) -> Iterator[Piece]:
-    r"""Split a text into words and mathematics; the pieces together are the text.
+    r"""Split a text into words and mathematics; joined, the pieces are the text.
 
     Parameters
     ----------
     text : str
         A text in Unicode.
     letters : mapping, optional
-        What a letter is in TeX here, if it is not what it is in the book; nothing for a name.
+        The TeX of letters whose meaning here differs from the book's; empty for a name.
 
     Examples
     --------
@@ -381,15 +381,15 @@ def pieces(text: str, letters: Mapping[str, str] | None = None) -> Iterator[Piec
     [Piece(text='A design of Appendix B needs 2 actions.', tex=None)]
     """
     reader = _Reader(text, letters or {})
-    at = told = 0
+    at = done = 0
     while at < len(text):
         found = reader.run(at) if at == 0 or text[at - 1] in _FREE else []
         if not found:
             at += 1
             continue
-        if told < at:
-            yield Piece(text[told:at])
+        if done < at:
+            yield Piece(text[done:at])
         yield from found
-        told = at = reader.at
-    if told < len(text):
-        yield Piece(text[told:])
+        done = at = reader.at
+    if done < len(text):
+        yield Piece(text[done:])

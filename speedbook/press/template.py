@@ -1,10 +1,9 @@
 """The template of a notebook's page.
 
-The title, the place in the paper, what the page finds, and the picture that shows it; then the
-notebook, cell by cell; at the foot, for those who run it, the command, the time and the parameters.
-See `speedbook.press.front_matter`, `speedbook.press.lead` and `speedbook.press.foot`. The
-parameters cell, whose content is at the foot, is not shown. The notebook that a reader downloads is
-the one that ran.
+A page has the title, the place in the paper, the finding and its picture; then the notebook, cell
+by cell; and at the foot the command, the time and the parameters. See
+`speedbook.press.front_matter`, `speedbook.press.lead` and `speedbook.press.foot`. The parameters
+cell, whose content is at the foot, is hidden. The notebook that a reader downloads is unchanged.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from speedbook.press.lead import lead_problems, take_lead
 from speedbook.press.reading_time import reading_minutes
 from speedbook.text import counted
 
-#: Cells that hold parameters: the notebook's own, and those that papermill puts in.
+#: Tags of parameter cells: the notebook's own, and those that papermill inserts.
 HIDDEN = frozenset({"parameters", "injected-parameters"})
 
 
 def page_problems(notebook: NotebookNode) -> list[str]:
-    """Say what a notebook lacks to become a page of the book, a sentence each."""
+    """Return why a notebook cannot be a page of the book, a sentence each."""
     return front_problems(notebook) + lead_problems(notebook) + caption_problems(notebook)
 
 
@@ -38,7 +37,7 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
     Parameters
     ----------
     notebook : NotebookNode
-        As executed; it stays as it is.
+        The executed notebook, which is not changed.
     name : str
         Its path from the root of the book.
 

@@ -1,1 +1,1 @@
-"""Running notebooks, and what is known of a run."""
+"""Running notebooks, and the records of a run."""

@@ -1,10 +1,10 @@
-"""What was done before and need not be done again.
+"""The cache of executed notebooks.
 
 The key of a run is all that its outputs can depend on: the code of the notebook (its parameters are
 a part of it), the source of ``speedlib``, of ``paper`` and of what a notebook imports from
 ``speedbook``, the data, the stored benchmarks, the notebook's entries in ``book/claims.yml``, the
-lock and the version of Python. Prose is not in it: a page whose text alone changed takes its
-outputs from the cache.
+lock and the version of Python. Prose is not a part of the key: if only the text of a page has
+changed, its outputs come from the cache.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from speedbook.run.provenance import file_sha256
 
 PACKAGE = Path(__file__).parents[1]
 LOCK = "requirements.txt"
-#: Folders of ``speedbook`` that no notebook imports; what stands elsewhere counts as evidence.
+#: Folders of ``speedbook`` that no notebook imports; all others count as evidence.
 PRESS = frozenset({"commands", "notebook", "press", "run"})
-#: What the errata and the map alone take from a claim.
+#: The fields of a claim that only the errata and the map use.
 PROSE = {"counterexample", "corrected_by", "uncorrected", "rests_on"}
-#: What single pages read besides: folders, or files, of the book.
+#: Further folders or files of the book that single pages read.
 READS = {
     "notebooks/beyond/mutants.ipynb": (
         "tools/mutants",
@@ -42,18 +42,18 @@ READS = {
     ),
     "notebooks/ideas/what-to-use.ipynb": ("speedlib/advice.json", "speedlib/advice_words.json"),
 }
-#: Earlier runs of a notebook that are kept: going back to an old version costs nothing.
+#: How many runs of a notebook are kept, so going back to an old version needs no run.
 KEPT_RUNS = 5
 
 
 def shared_key(root: Path) -> str:
-    """Return the digest of what all notebooks of a book depend on."""
+    """Return the digest of everything that all notebooks of a book depend on."""
     data = files_below(root / "data", "data/")
     return files_key({**library_sources(root), **evidence_sources(root), **data})
 
 
 def evidence_sources(root: Path) -> dict[str, Path]:
-    """Return the files of our own that results depend on: code, and the stored benchmarks."""
+    """Return the project's own files that results depend on: code and stored benchmarks."""
     press = tuple(f"speedbook/{folder}/" for folder in PRESS)
     evidence = {n: path for n, path in package_sources().items() if not n.startswith(press)}
     stored = files_below(root / "benchmarks" / "results", "benchmarks/results/")
@@ -61,7 +61,7 @@ def evidence_sources(root: Path) -> dict[str, Path]:
 
 
 def page_key(root: Path, name: str, shared: str) -> str:
-    """Return the digest of what one page depends on beside its code: its own files, too."""
+    """Return the digest of what a page depends on besides its code, with files of its own."""
     files = {
         entry + "/" * path.is_dir() + below: file
         for entry in READS.get(name, ())
@@ -73,7 +73,7 @@ def page_key(root: Path, name: str, shared: str) -> str:
 
 
 def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str:
-    """Return the digest of all that the outputs of a notebook can depend on."""
+    """Return the digest of everything that the outputs of a notebook can depend on."""
     entries = (claim.model_dump_json(exclude=PROSE) for claim in claims)
     return _digest([shared, *entries, *code(notebook)])
 
@@ -85,13 +85,13 @@ def files_key(files: Mapping[str, Path]) -> str:
 
 
 def library_sources(root: Path) -> dict[str, Path]:
-    """Return the files of ``speedlib`` and the lock, which says what else is installed."""
+    """Return the files of ``speedlib``, and the lock, which names the installed packages."""
     lock = root / LOCK
     return _sources(root / "speedlib", "speedlib/") | ({LOCK: lock} if lock.is_file() else {})
 
 
 def package_sources() -> dict[str, Path]:
-    """Return the files of ``speedbook`` and ``paper``, which may stand beside another book."""
+    """Return the files of ``speedbook`` and ``paper``, which may be used for another book."""
     rooms = [_sources(PACKAGE.with_name(room), f"{room}/") for room in ("speedbook", "paper")]
     return {name: path for files in rooms for name, path in files.items()}
 
@@ -107,14 +107,14 @@ def _digest(parts: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """An executed notebook, and how long that took."""
+    """An executed notebook, and the seconds that the run took."""
 
     notebook: NotebookNode
     seconds: float
 
 
 class Cache:
-    """Executed notebooks in a folder, which need not exist yet, by notebook and key."""
+    """Executed notebooks by notebook and key, in a folder that need not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -123,7 +123,7 @@ class Cache:
         return self.folder / name / f"{key}.json"
 
     def get(self, name: str, key: str) -> Run | None:
-        """Return an earlier run, or None; an unreadable one counts as none."""
+        """Return an earlier run, or None if there is none or it cannot be read."""
         try:
             kept = json.loads(self._path(name, key).read_text(encoding="utf-8"))
             return Run(to_notebook(kept["notebook"]), float(kept["seconds"]))
@@ -131,11 +131,11 @@ class Cache:
             return None
 
     def put(self, name: str, key: str, run: Run) -> None:
-        """Keep a run, and forget the oldest of the same notebook."""
+        """Store a run, and delete the oldest ones of the same notebook."""
         kept = {"seconds": run.seconds, "notebook": json.loads(serialise(run.notebook))}
         new = self._path(name, key)
         write_atomically(new, json.dumps(kept))
-        # Not by its time, which is the oldest of all once a clock has been set back.
+        # Never the new one, whose time is the oldest if the clock has been set back.
         others = (path for path in new.parent.glob("*.json") if path != new)
         runs = sorted(others, key=lambda path: path.stat().st_mtime)
         for old in runs[: 1 - KEPT_RUNS]:

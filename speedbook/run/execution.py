@@ -26,19 +26,19 @@ from speedbook.run.loopback import require_loopback
 
 #: Seconds that one cell may take, here and wherever else notebooks are run (nbval, Jupyter Book).
 CELL_TIMEOUT = 300
-#: The same with the setting `full`, whose runs nobody waits for.
+#: The same with the setting `full`, for long unattended runs.
 FULL_TIMEOUT = 3600
 START_TIMEOUT = 60
-#: Kernels that start side by side may race for a port; a start is repeated, a run never.
+#: Kernels that start at the same time may compete for a port. A start is repeated, a run never.
 START_ATTEMPTS = 3
-#: Kernels are local; their advice about encryption would drown what matters.
+#: Kernels are local; their advice about encryption would hide what matters.
 KERNEL_ARGUMENTS = ["--log-level=ERROR"]
 ERROR_LINES = 8
-#: What libraries of linear algebra read their number of threads from.
+#: The variables from which libraries of linear algebra read their number of threads.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-#: The exit code of a worker that is ended, as shells give it.
+#: The exit code of a worker that is terminated, as shells give it.
 ENDED = 128 + signal.SIGTERM
-#: Seconds between two looks at how far a run has come.
+#: Seconds between two checks of a run's progress.
 TICK = 0.2
 #: Colours of terminals.
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -46,10 +46,10 @@ ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class Job:
-    """A notebook to run: it is only read, and the executed one goes into the file ``output``.
+    """A notebook to run: it is only read, and the executed one is written to ``output``.
 
-    ``name`` is the one that messages give. ``parameters``, checked before, take the place of the
-    notebook's own. The file ``progress`` gets the place of the cell that runs, counted from 0.
+    Messages use ``name``. ``parameters``, which are already checked, replace the notebook's own.
+    The number of the cell that runs, counted from 0, is written to the file ``progress``.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """How a run ended; ``failure`` says in which cell and why, and is empty for a good one."""
+    """The end of a run; ``failure`` says in which cell it failed and why, or is empty."""
 
     job: Job
     seconds: float
@@ -77,10 +77,9 @@ def execute_all(
 ) -> Generator[Finished, None, None]:
     """Run notebooks, a few at a time, and yield each as it ends.
 
-    The variables are for the kernels, besides those of this process; `tick` is called every so
-    often while notebooks run. An interrupt stops the workers, and with them their kernels, before
-    it goes on to the caller. An OSError, before anything runs, tells that kernels could not be
-    reached.
+    The variables are for the kernels, in addition to those of this process. `tick` is called
+    regularly while notebooks run. An interrupt stops the workers and their kernels before it
+    reaches the caller. Raises an OSError, before anything runs, if kernels cannot be reached.
     """
     require_loopback()
     _shelter_tracker()
@@ -110,9 +109,9 @@ def execute_all(
 
 
 def _shelter_tracker() -> None:
-    """Let multiprocessing's own helper outlive a closed terminal, as it does Ctrl-C and SIGTERM.
+    """Let multiprocessing's helper survive a closed terminal, as it does Ctrl-C and SIGTERM.
 
-    It ends with this process. If it ended first, workers would complain of what it took with it.
+    It ends with this process. If it ended first, workers would complain of resources that it freed.
     """
     if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
         former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -134,14 +133,14 @@ def _completed(
 
 
 def _prepare_worker(environment: dict[str, str]) -> None:
-    """Leave interrupts to the parent, and die with it."""
+    """Leave interrupts to the parent process, and end with it."""
     put_into(os.environ, environment)
     # A handler instead of SIG_IGN, which the kernels would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
     signal.signal(signal.SIGTERM, _end_worker)
-    # What fails is told as a result; what an end interrupts in the middle is no news.
+    # A failure is reported as a result; errors of a worker that is being terminated are not.
     for logger in map(logging.getLogger, ("papermill", "asyncio")):
         logger.addHandler(logging.NullHandler())
         logger.propagate = False
@@ -159,17 +158,17 @@ def _prepare_worker(environment: dict[str, str]) -> None:
 
 
 class _Work:
-    """Whether the worker that this process is runs a notebook now."""
+    """Whether this worker process is running a notebook."""
 
     running = False
 
 
 def _end_worker(*_: object) -> None:
-    """End a worker: with a notebook its kernel first, and an idle one where it stands.
+    """End a worker: one with a notebook ends its kernel first, an idle one ends immediately.
 
-    An idle worker waits for work with the lock of the queue in its hand. If it ended politely
-    between the two parts of a message, it would give the lock back, and the next worker would take
-    the second part for a message and complain.
+    An idle worker holds the lock of the queue while it waits. If it ended in the usual way between
+    the two parts of a message, it would release the lock, and the next worker would take the second
+    part for a message and complain.
     """
     if _Work.running:
         sys.exit(ENDED)
@@ -177,7 +176,7 @@ def _end_worker(*_: object) -> None:
 
 
 def _execute_in_worker(job: Job) -> Finished:
-    """Run one notebook; a worker that is ended meanwhile does not go back to the queue."""
+    """Run one notebook; a worker that is terminated meanwhile does not return to the queue."""
     _Work.running = True
     try:
         return execute(job)
@@ -188,16 +187,16 @@ def _execute_in_worker(job: Job) -> Finished:
 
 
 def _find_fonts() -> None:
-    """Let matplotlib look for fonts once, and not in a notebook, where it complains of the time."""
+    """Let matplotlib find the fonts now; in a notebook it would warn that this takes long."""
     folder = os.environ.get("MPLCONFIGDIR")
     if folder and not any(Path(folder).glob("fontlist-*.json")):
-        # Without matplotlib there is nothing to do, and a notebook that needs it says so.
+        # Without matplotlib there is nothing to do; a notebook that needs it will say so.
         with suppress(ImportError):
             import matplotlib.font_manager  # noqa: F401
 
 
 def execute(job: Job) -> Finished:
-    """Run one notebook; a failure is a result, and leaves the partial notebook in the output."""
+    """Run one notebook; a failure is a result, and the output keeps the unfinished notebook."""
     job.output.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     failure = ""
@@ -239,7 +238,7 @@ def _note_cell(progress: Path | None) -> Callable[..., None] | None:
         return None
 
     def note(cell_index: int, **_: Any) -> None:
-        # Where there is no room for this, there is none for the notebook, which says so.
+        # If there is no room for this, there is none for the notebook either, which will say so.
         with suppress(OSError):
             progress.write_text(str(cell_index))
 
@@ -247,22 +246,22 @@ def _note_cell(progress: Path | None) -> Callable[..., None] | None:
 
 
 def _last_begun_cell(output: Path) -> str | None:
-    """Return the name of the last cell that was begun, or None where no kernel ever started."""
+    """Return the name of the last cell that was begun, or None if no kernel started."""
     if not output.is_file():
         return None
     try:
         notebook = read_notebook(output)
     except ValueError:
         # The disk is full, or the output was too large for a file.
-        return "a cell of which the outputs were not written"
-    # papermill puts its error messages in as cells of their own.
+        return "a cell whose outputs could not be written"
+    # papermill inserts its error messages as cells of their own.
     notebook.cells = [cell for cell in notebook.cells if "papermill" in cell.metadata]
     begun = [cell for cell in notebook.cells if cell.metadata.papermill.get("start_time")]
     return cell_name(notebook, begun[-1]) if begun else None
 
 
 def _last_words(output: Path) -> str:
-    """Return what the notebook wrote to stderr last: an unknown magic is told of there alone."""
+    """Return the last text on stderr: an unknown magic is reported only there."""
     try:
         cells = code_cells(read_notebook(output))
     except (OSError, ValueError):
@@ -299,12 +298,13 @@ def _describe(error: Exception, cell: str | None, timeout: int, output: Path) ->
 
 
 def kernel_environment(root: Path, figures: Path) -> dict[str, str]:
-    """Return what kernels need to know: where our packages are, and where vector figures go.
+    """Return the variables for kernels: where our packages are, and where vector figures go.
 
-    The packages come from the book's own folder, whose sources the cache looks at, whatever else is
-    installed. Settings are ours and not the user's: an empty text stands for no variable.
+    The packages come from the book's own folder, whose sources the cache checks, whatever else is
+    installed. Settings are ours, not the user's; an empty text means that a variable is removed.
     """
-    # Small products on many threads, in kernels side by side, would wait for one another.
+    # Kernels that run in parallel, each with many threads for small products, would wait for one
+    # another.
     threads = {name: os.environ.get(name, "1") for name in THREADS}
     paths = [str(root), str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
     return {
@@ -312,6 +312,6 @@ def kernel_environment(root: Path, figures: Path) -> dict[str, str]:
         **threads,
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(path for path in paths if path)),
         "SPEEDBOOK_FIGURES_DIR": str(figures),
-        # The debugger's advice to the terminal of whoever starts a kernel.
+        # Silences the debugger's advice on the terminal that starts a kernel.
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }

@@ -1,13 +1,13 @@
-"""The same failure in notebook after notebook is rarely the notebooks'."""
+"""Recognise the same failure in several notebooks, which rarely is the fault of the notebooks."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 
-#: As many notebooks with one failure are enough: the others would only repeat it.
+#: After this number of notebooks with the same failure, the others would only repeat it.
 ENOUGH = 3
-#: The name of a cell before what happened in it, as `speedbook.notebook.files.cell_name` says it.
+#: The name of a cell at the beginning of a failure, as `speedbook.notebook.files.cell_name` has it.
 CELL = re.compile(
     r"cell \d+(?: \(.*?\))?:? "
     r"(?=took |wrote |shows |names |is |raised |the |\w+(?:Error|Exception): )"
@@ -17,10 +17,10 @@ MARK = re.compile(r"-+> \d+ (.*)")
 
 
 def cause(failure: str) -> str:
-    r"""Return what a failure would have in common with the same one in another notebook.
+    r"""Return the part of a failure that is the same in another notebook.
 
-    That is the last line of a traceback, type and message, with the line that raised where there is
-    no message; otherwise what is said of the cell.
+    This is the last line of a traceback, with type and message; without a message, also the line
+    that raised. If there is no traceback, it is the text after the name of the cell.
 
     Examples
     --------
@@ -40,14 +40,14 @@ def cause(failure: str) -> str:
 
 
 class Failures:
-    """Counts how often each failure was met, whatever numbers are in it."""
+    """Counts each failure, ignoring the numbers in it."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     def enough(self, failure: str) -> bool:
-        """Count a notebook's failure, and say whether it was met in enough notebooks by now."""
-        # Numbers of processes, sizes and times differ between one time and the next.
+        """Count a notebook's failure, and return whether enough notebooks have failed that way."""
+        # Numbers of processes, sizes and times differ from one failure to the next.
         kind = re.sub(r"\d+", "#", cause(failure))
         self._counts[kind] += 1
         return self._counts[kind] >= ENOUGH

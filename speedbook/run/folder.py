@@ -1,9 +1,9 @@
 """Run folders: one for each rerun of a notebook, written whole or not at all.
 
-The work happens in a hidden folder beside the one to be. What succeeded gets its name at the end,
-``<time>-<digest of code and parameters>``; what failed or was interrupted says so in its name, and
-keeps the notebook as far as it came. No folder is ever written to again. A process that is killed
-(SIGKILL) leaves only its hidden folder, which may be deleted.
+The run works in a hidden folder, which gets its name at the end:
+``<time>-<digest of code and parameters>``. If the run fails or is interrupted, the name says so,
+and the folder keeps the unfinished notebook. No folder is ever written to again. A process that is
+killed (SIGKILL) leaves only its hidden folder, which may be deleted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PROGRESS_FILE = "SPEEDLIB_PROGRESS_FILE"
 
 @dataclass(frozen=True)
 class Request:
-    """A notebook to rerun, and all that has been checked about it.
+    """A notebook to rerun, with its parameters and settings, all of them checked.
 
     Attributes
     ----------
@@ -59,11 +59,11 @@ class Request:
     notebook : NotebookNode
         As read.
     parameters : tuple of Parameter
-        Those of the notebook.
+        The notebook's parameters.
     given : mapping
         Parameter to checked value, for those that are set.
     setting : {"defaults", "full"}
-        What they were set on top of.
+        The values of the parameters that are not set.
     timeout : int
         Seconds for each cell.
     """
@@ -78,12 +78,12 @@ class Request:
 
     @property
     def values(self) -> dict[str, Value]:
-        """All parameters with the values that they will have."""
+        """All parameters with the values of this run."""
         return {p.name: self.given.get(p.name, p.default) for p in self.parameters}
 
     @property
     def changed(self) -> dict[str, Value]:
-        """Those that will not have their defaults."""
+        """The parameters whose values are not their defaults."""
         defaults = {p.name: p.default for p in self.parameters}
         return {name: val for name, val in self.values.items() if val != defaults[name]}
 
@@ -94,51 +94,52 @@ class Request:
 
 
 class RunFailed(Exception):
-    """The notebook failed; the text says where and why, and where the partial notebook is."""
+    """The notebook failed; the text says where and why, and where the unfinished notebook is."""
 
 
 class RunInterrupted(Exception):
-    """Somebody stopped the run; the text says where the partial notebook is."""
+    """The run was interrupted; the text says where the unfinished notebook is."""
 
 
 #: Writes the page of a run.
 WritePage = Callable[[Request, NotebookNode, Manifest], str]
-#: Shows a title and so many steps; what it gives says which step runs, and how far it is.
+#: Shows a title and a number of steps; the function that it yields sets the step and its progress.
 Steps = Callable[[str, int], AbstractContextManager[Callable[[int, str], None]]]
 
 
 def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Path, Manifest]:
-    """Run a notebook into a folder of its own.
+    """Run a notebook, and write its results into a new folder.
 
     Parameters
     ----------
     request : Request
         What to run.
     out : Path
-        The folder for run folders; this one will be in a folder of the notebook's name.
+        The folder for run folders; the new one is in a subfolder with the notebook's name.
     page : callable
-        Writes the page from request, executed notebook and manifest.
+        Writes the page from the request, the executed notebook and the manifest.
     steps : callable
-        Shows how far the run is.
+        Shows the progress of the run.
 
     Returns
     -------
     folder : Path
         The run folder.
     manifest : Manifest
-        What is in its ``manifest.json``.
+        The content of its ``manifest.json``.
 
     Raises
     ------
     RunFailed
         If a cell fails.
     RunInterrupted
-        If an interrupt left something to keep; with nothing to keep, it goes on to the caller.
+        If the run was interrupted after it had written something; otherwise the interrupt itself is
+        raised.
     OSError
         If a file cannot be written.
     """
     started = datetime.now(UTC)
-    # Kernels work in the folder of the notebook, and would take a relative path from there.
+    # Kernels work in the folder of the notebook, where a relative path would be another one.
     parent = out.resolve() / request.stem
     environment = read_environment(request.root)
     files = named_files(request.root, request.values)
@@ -179,20 +180,20 @@ def _folder_name(request: Request, started: datetime) -> str:
 
 
 class _WorkingFolder:
-    """A hidden folder, and the name that it will have."""
+    """A hidden folder, and the name that it gets at the end."""
 
     def __init__(self, parent: Path, name: str) -> None:
         self.parent, self.name = parent, name
         self.path = parent / f".{name}-{os.getpid()}-unfinished"
 
     def settle(self, ending: str = "") -> Path:
-        """Give the folder its name, or the next free one: what is there is never touched."""
+        """Give the folder its name, or the next free one; existing folders are never touched."""
         number = 1
         while True:
             suffix = f"-{number}" if number > 1 else ""
             target = self.parent / f"{self.name}{suffix}{ending}"
             try:
-                # Fails, also if somebody just made it, where a folder with files is in the way.
+                # Fails if a folder with files has that name, even one that was just made.
                 if not target.exists():
                     self.path.rename(target)
                     return target
@@ -204,7 +205,7 @@ class _WorkingFolder:
 
 @contextmanager
 def _working_folder(parent: Path, name: str) -> Iterator[_WorkingFolder]:
-    """Give a folder to work in; after an error or an interrupt keep what is worth keeping."""
+    """Yield a folder to work in; after an error or an interrupt, keep an unfinished notebook."""
     parent.mkdir(parents=True, exist_ok=True)
     work = _WorkingFolder(parent, name)
     work.path.mkdir()
@@ -214,9 +215,9 @@ def _working_folder(parent: Path, name: str) -> Iterator[_WorkingFolder]:
         ending = "-interrupted" if isinstance(error, KeyboardInterrupt) else "-failed"
         kept = _keep(work, ending)
         if isinstance(error, RunFailed) and kept:
-            raise RunFailed(f"{error}\n    as far as it came: {kept}") from None
+            raise RunFailed(f"{error}\n    unfinished run: {kept}") from None
         if isinstance(error, KeyboardInterrupt) and kept:
-            raise RunInterrupted(f"as far as it came: {kept}") from error
+            raise RunInterrupted(f"unfinished run: {kept}") from error
         raise
 
 
@@ -225,17 +226,17 @@ def _keep(work: _WorkingFolder, ending: str) -> Path | None:
     with suppress(OSError):
         if any(path.stat().st_size for path in work.path.glob("*.ipynb")):
             kept = work.settle(ending)
-            # Not before: a kernel that is still dying does not find the folder under its new name.
+            # Only now: a kernel that is still ending does not find the folder under its new name.
             _remove_hidden(kept)
             return kept
     shutil.rmtree(work.path, ignore_errors=True)
     with suppress(OSError):
-        work.parent.rmdir()  # which is refused where there are other runs
+        work.parent.rmdir()  # fails if there are other runs
     return None
 
 
 def _remove_hidden(folder: Path) -> None:
-    """Remove what only the run itself needed: how far it came, and files that were half-written."""
+    """Remove files that only the run needed: its progress, and half-written files."""
     with suppress(OSError):
         for path in folder.rglob(".*"):
             path.unlink(missing_ok=True)
@@ -254,7 +255,7 @@ def _execute(request: Request, folder: Path, steps: Steps) -> Finished:
     environment = kernel_environment(request.root, folder / FIGURES)
     environment |= {"SPEEDBOOK_FIGURES_FORMATS": FORMATS, KEEP: "1"}
     environment[PROGRESS_FILE] = str(simulation)
-    # With values given, papermill puts in a cell that holds them.
+    # If values are given, papermill inserts a cell with them.
     total = len(request.notebook.cells) + bool(request.given)
     with steps(f"Running {request.name}", total) as at:
 
@@ -269,7 +270,7 @@ def _execute(request: Request, folder: Path, steps: Steps) -> Finished:
 
 
 def _step(progress: Path, simulation: Path) -> tuple[int, str] | None:
-    """Say which cell runs, and how far a simulation in it is; None before the first cell."""
+    """Return the cell that runs, and the progress of a simulation in it; None before the first."""
     try:
         place = int(progress.read_text())
     except (OSError, ValueError):
@@ -282,7 +283,7 @@ def _step(progress: Path, simulation: Path) -> tuple[int, str] | None:
 
 
 def _executed(path: Path, end: Finished) -> NotebookNode:
-    """Return the notebook that ran, and leave it as tidy as a committed one."""
+    """Return the notebook that ran, normalised like a committed one."""
     try:
         executed = normalise(read_notebook(path), foreign={MESSAGE})
     except (OSError, ValueError):
@@ -304,14 +305,14 @@ def _write_results(folder: Path, results: Results, tables: Mapping[str, str]) ->
 
 
 def _numbers(figures: Path, tables: Mapping[str, str]) -> dict[str, str]:
-    """Return the digest of each file of plain numbers, by its path in the folder of the run."""
+    """Return the digest of each file of numbers, by its path in the folder of the run."""
     found = {f"{FIGURES}/{path.name}": file_sha256(path) for path in sorted(figures.glob("*.csv"))}
     plain = {name: text for name, text in tables.items() if name.endswith(NUMBERS)}
     return found | {f"{RESULTS}/{name}": text_sha256(text) for name, text in plain.items()}
 
 
 def facts(request: Request, manifest: Manifest) -> list[str]:
-    """Say what is special about a run, a line each."""
+    """Describe a run, a line for each fact."""
     changed = ", ".join(f"{name} = {as_shown(value)}" for name, value in request.changed.items())
     environment = manifest.environment
     return [

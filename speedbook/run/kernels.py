@@ -1,13 +1,13 @@
-"""What kernels find around them: settings of our own in the place of the user's.
+"""The settings of kernels: our own in place of the user's.
 
-Matplotlib, IPython and Jupyter read settings from the home folder, from the working directory and
-from variables, and write caches and logs there. A result may depend on none of it, and the home
-folder may be absent or read-only. So each has a folder below ``_build``, which is kept: fonts are
-looked for once. Where nothing can be written there, a temporary folder serves.
+Matplotlib, IPython and Jupyter read settings from the home folder, the working directory and
+environment variables, and write caches and logs there. No result may depend on these, and the home
+folder may be absent or read-only. So each program has a folder below ``_build``. The folders are
+kept, so fonts are found once. If they cannot be written, a temporary folder replaces them.
 
-Numerical libraries choose their code by the processor too, and the last bits differ with it: enough
-to change which of several optimal designs is found, or the last digit shown. Kernels therefore do
-on every x86 processor what most of them can do.
+Numerical libraries also choose their code by the processor, which changes the last bits. This can
+change which of several optimal designs is found, or the last digit shown. On every x86 processor,
+kernels therefore use only the instructions that most of them have.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import numpy as np
 
 from speedbook.paths import write_if_changed
 
-#: Variables that change how Python, matplotlib, IPython, Jupyter and our figures and tables behave
-#: begin like this.
+#: Beginnings of the variables that change how Python, matplotlib, IPython, Jupyter and our figures
+#: and tables behave.
 SETTINGS = (
     *("PYTHON", "MPL", "MATPLOTLIB", "IPYTHON", "IPYKERNEL", "JUPYTER", "JPY_"),
     *("SPEEDBOOK_", "SPEEDLIB_PROGRESS_"),
@@ -36,25 +36,25 @@ SWITCHES = tuple(
     "COLUMNS LINES FORCE_COLOR NO_COLOR SCIPY_ARRAY_API PANDAS_ NUMPY_ NPY_ OPENBLAS_CORETYPE "
     "OPENBLAS_L2_SIZE".split()
 )
-#: Of these, what says where a Python is and where it may write, and how it reads names of files.
+#: Exceptions: where a Python is and where it may write, and how it reads names of files.
 KEPT = frozenset(
     "PYTHONPATH PYTHONHOME PYTHONPLATLIBDIR PYTHONEXECUTABLE PYTHONPYCACHEPREFIX "
     "PYTHONDONTWRITEBYTECODE PYTHONUTF8 PYTHONCOERCECLOCALE".split()
 )
 #: The level of x86 processors that has AVX2, by numpy's name. OpenBLAS calls it Haswell.
 AVX2 = "X86_V3"
-#: What IPython reads at the start of a kernel.
+#: The file that IPython reads at the start of a kernel.
 CONFIG = '''\
-"""Settings of the kernels that speedbook starts; written anew by it."""
+"""Settings of the kernels that speedbook starts; it overwrites this file."""
 
 import os
 
 c = get_config()  # noqa: F821
-# Nobody looks at it, and kernels side by side would wait for one another's database.
+# Nobody reads the history, and kernels that run in parallel would wait for its database.
 c.HistoryManager.enabled = False
 
-# Before all others matplotlib takes a file of settings in the working directory, where there is
-# one: then it is loaded elsewhere.
+# matplotlib prefers a file of settings in the working directory. If there is one, it is imported
+# from another directory.
 if os.path.exists("matplotlibrc"):
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     here = os.getcwd()
@@ -77,7 +77,7 @@ def own_settings(root: Path) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        For `put_into`: an empty text stands for a variable that is not to be set.
+        For `put_into`: an empty text means that a variable is removed.
 
     Raises
     ------
@@ -94,13 +94,13 @@ def own_settings(root: Path) -> dict[str, str]:
     profile = f"{own['IPYTHONDIR']}/profile_default"
     folder = _writable(root, [*own.values(), profile])
     write_if_changed(folder / profile / "ipython_kernel_config.py", CONFIG)
-    # Without a home folder `Path.home` would raise, and others take "~" for a folder's name.
+    # Without a home folder `Path.home` would raise, and others would make a folder called "~".
     homeless = os.path.expanduser("~") == "~"
     return {
         **{name: "" for name in os.environ if name.startswith(SETTINGS + SWITCHES)},
         **{name: os.environ[name] for name in KEPT & os.environ.keys()},
         **{name: str(folder / below) for name, below in own.items()},
-        # The kernel of this Python, whatever other of the same name the user has.
+        # The kernel of this Python, not another one of the same name that the user has.
         "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PLATFORM_DIRS": "1",
         "PYTHONNOUSERSITE": "1",
@@ -119,7 +119,7 @@ def put_into(variables: MutableMapping[str, str], settings: Mapping[str, str]) -
 
 
 def _processor() -> dict[str, str]:
-    """Return what keeps numpy and OpenBLAS to AVX2, where the processor has it."""
+    """Return the variables that limit numpy and OpenBLAS to AVX2, if the processor has it."""
     extensions = np.show_config(mode="dicts")["SIMD Extensions"]
     found = extensions.get("found", [])
     if AVX2 not in found:
@@ -129,7 +129,7 @@ def _processor() -> dict[str, str]:
 
 
 def _writable(root: Path, below: list[str]) -> Path:
-    """Return a folder in which all these can be written."""
+    """Return a folder in which all these folders can be written."""
     folder = root.resolve() / "_build" / "kernels"
     try:
         if _made(folder, below):
@@ -142,7 +142,7 @@ def _writable(root: Path, below: list[str]) -> Path:
 
 
 def _made(folder: Path, below: list[str]) -> bool:
-    """Make folders, and say whether they can be written: somebody else may have made them."""
+    """Make folders, and return whether they can be written: another user may have made them."""
     for name in below:
         (folder / name).mkdir(parents=True, exist_ok=True)
     return all(os.access(folder / name, os.W_OK | os.X_OK) for name in below)

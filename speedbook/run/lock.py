@@ -1,8 +1,8 @@
 """One command at a time writes below ``_build``, or rewrites committed files.
 
 The lock is the operating system's, on the file ``_build/lock``: it ends with the process that holds
-it, even when that is killed. What the file says is for people, and only shows who holds the lock,
-or who held it and did not come to its end.
+it, even if that is killed. The text in the file is for people. It says which command holds the
+lock, or held it and was killed.
 
 ``python -m speedbook.run.lock COMMAND ...`` runs a program while it holds the lock of the current
 folder, for ``make clean``.
@@ -22,13 +22,13 @@ from typing import BinaryIO
 
 from speedbook.paths import naming
 
-#: Below the top folder of the book, so that nothing else of it need be writable.
+#: Below ``_build``, so nothing else in the book's folder has to be writable.
 LOCK = "_build/lock"
-#: What file systems without locks answer.
+#: The errors of file systems without locks.
 NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
-#: What they answer where another process holds the lock.
+#: The errors if another process holds the lock.
 TAKEN = frozenset({errno.EAGAIN, errno.EACCES})
-#: As in `speedbook.commands.exit_codes`, which stands above.
+#: As in `speedbook.commands.exit_codes`, which is in a higher layer.
 BUSY, FAILED = 4, 3
 
 
@@ -45,22 +45,22 @@ def only_one(root: Path, command: str, say: Callable[[str], object]) -> Iterator
     root : Path
         The top folder of the book.
     command : str
-        What takes the lock, as others are to read it.
+        The command that takes the lock, for the messages of others.
     say : callable
-        Takes a sentence where an earlier command was killed, or where the file system has no locks.
+        Is given a sentence if an earlier command was killed or the file system has no locks.
 
     Raises
     ------
     Busy
         If another command holds it.
     OSError
-        If there can be no such file.
+        If the file cannot be made.
     """
     path = root / LOCK
     with _open(path, say) as file:
         try:
             if earlier := _holder(file):
-                say(f"The lock is taken over from a command that ended without its own: {earlier}.")
+                say(f"An earlier command was killed; its lock is taken over: {earlier}.")
             now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
             holder = f"{command}, process {os.getpid()} on {platform.node()}, since {now}"
             with naming(path):
@@ -79,19 +79,19 @@ def _open(path: Path, say: Callable[[str], object]) -> BinaryIO:
         file = path.open("a+b")
         try:
             _lock(file)
-            # It may have been removed, or made again, before the lock was ours.
+            # The file may have been removed, or made again, before it was locked.
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
         except OSError as error:
             if error.errno in NO_LOCKS:
-                say(f"{path}: its file system has no locks; run no second command in this folder.")
+                say(f"{path}: the file system has no locks; run one command at a time here.")
                 return file
             holder = _holder(file)
             file.close()
             if error.errno not in TAKEN:
                 raise OSError(error.errno, error.strerror, str(path)) from None
             raise Busy(
-                f"{path}: another command works in this folder ({holder or 'it has just begun'}); "
+                f"{path}: another command is at work in this folder ({holder or 'just begun'}), so "
                 "nothing was done: wait until it ends, or end it, and try again"
             ) from None
         file.close()
@@ -106,7 +106,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: BinaryIO) -> None:
-        # Nobody may read what is locked: so it is a byte behind the text.
+        # Locked bytes cannot be read, so the lock is on a byte after the text.
         file.seek(1 << 20)
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 

@@ -1,18 +1,18 @@
-"""Whether this machine can talk to itself, as a notebook's process and its kernel do."""
+"""Check the loopback interface, by which a notebook's process reaches its kernel."""
 
 from __future__ import annotations
 
 import socket
 
 ADDRESS = "127.0.0.1"
-#: Seconds for an answer, which comes at once where one comes.
+#: Seconds to wait for an answer, which normally comes immediately.
 PATIENCE = 5
 
 
 def require_loopback() -> None:
-    """Raise an OSError, which says what to do, where nothing can be reached at 127.0.0.1.
+    """Raise an OSError, which says what to do, if 127.0.0.1 cannot be reached.
 
-    Without that, a kernel that has started is waited for until the time for its start is over.
+    Without this check, the caller would wait for the kernel until its start times out.
     """
     try:
         with socket.create_server((ADDRESS, 0)) as server:
@@ -21,7 +21,7 @@ def require_loopback() -> None:
         raise OSError(
             error.errno,
             f"{error.strerror or error}: notebooks run in kernels, which are reached at this "
-            "address; switch the loopback interface on (`ip link set lo up`), or run this where "
-            "the network of the machine itself is not shut off",
+            "address; switch the loopback interface on (`ip link set lo up`), or run the command "
+            "where local network connections are allowed",
             ADDRESS,
         ) from None

@@ -1,4 +1,4 @@
-"""What a run was: enough to repeat it, and to say why a repetition differs."""
+"""The manifest of a run: enough to repeat it, and to say why a repetition differs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from speedbook.run.results import Results
 
 Setting = Literal["defaults", "full"]
 MANIFEST = "manifest.json"
-#: Packages that changed are named up to this number; the rest is counted.
+#: How many changed packages are named; the rest is counted.
 NAMED = 8
 
 
@@ -34,10 +34,10 @@ class _Part(BaseModel):
 
 
 class Environment(_Part):
-    """All that results may depend on besides the notebook and its parameters.
+    """Everything that results may depend on besides the notebook and its parameters.
 
-    ``commit`` and ``changed``, whether files differ from it, are None without git. ``sources`` is a
-    digest of our own code and the stored benchmarks; ``lock`` and ``data`` are SHA-256.
+    ``changed`` says whether files differ from ``commit``; without git both are None. ``sources`` is
+    a digest of our own code and the stored benchmarks; ``lock`` and ``data`` are SHA-256.
     """
 
     commit: str | None
@@ -50,7 +50,7 @@ class Environment(_Part):
     machine: dict[str, Any]
 
     def differences(self, other: Environment) -> list[str]:
-        """Say what differs in the other environment, a sentence each; empty where nothing does."""
+        """Return the differences of the other environment, a sentence each."""
         now = other._facts()
         found = [
             f"{thing} was {before}, is {now.get(thing)}"
@@ -86,15 +86,16 @@ def _short(value: str | None) -> str:
 
 
 class Manifest(_Part):
-    """The whole of a run folder's ``manifest.json``.
+    """The content of a run folder's ``manifest.json``.
 
-    ``notebook`` is a path from the root of the book, ``code`` the digest of its code as it is
-    there. ``parameters`` are all of them, ``changed`` those not at their defaults. A cell was
-    allowed ``cell_timeout`` seconds. ``started`` is in coordinated universal time. ``failure`` says
-    in which cell the run failed and why, and is empty for a good one. ``numbers`` are the files of
-    plain numbers, of tables and of figures, by their paths in the folder, with their SHA-256; runs
-    are not compared by them, and manifests of earlier runs have none. ``files`` are the files that
-    parameters name, such as a table of one's own, with their SHA-256; earlier runs have None.
+    ``notebook`` is a path from the root of the book, and ``code`` the digest of its code there.
+    ``parameters`` are all parameters, ``changed`` those that differ from their defaults.
+    ``cell_timeout`` is the limit for a cell in seconds. ``started`` is in coordinated universal
+    time. ``failure`` says in which cell the run failed and why; after a success it is empty.
+    ``numbers`` are the files with the numbers of tables and figures, by their paths in the folder,
+    with their SHA-256; comparisons of runs ignore them, and manifests of earlier runs have none.
+    ``files`` are the files that parameters name, such as a user's table, with their SHA-256; in
+    earlier runs it is None.
     """
 
     format: Literal[1] = 1
@@ -117,23 +118,23 @@ class Manifest(_Part):
     @classmethod
     def _former_name(cls, value: Any) -> Any:
         if value == "paper":
-            raise ValueError("the setting `paper` is now called `full`: say that in the manifest")
+            raise ValueError("the setting `paper` is now called `full`: change it in the manifest")
         return value
 
     def circumstances(self, other: Manifest) -> list[str]:
-        """Say what differs around the other run, a sentence each."""
+        """Return what differs in the circumstances of the other run, a sentence each."""
         changed = [f"the code of {self.notebook} has changed"] if self.code != other.code else []
         changed += self.environment.differences(other.environment)
         if self.files is None or other.files is None:
             return changed
-        # A file of another name is another value of the parameter, which is said elsewhere.
+        # A file of another name is another value of the parameter, which is reported elsewhere.
         both = self.files.keys() & other.files.keys()
         before, now = ({name: of[name] for name in both} for of in (self.files, other.files))
         return changed + _changes("file", before, now)
 
 
 def read_environment(root: Path) -> Environment:
-    """Return the environment of a book, here and now."""
+    """Return the current environment of a book."""
     lock = root / LOCK
     return Environment(
         **git_state(root),
@@ -152,7 +153,7 @@ def read_environment(root: Path) -> Environment:
 
 
 def named_files(root: Path, values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the SHA-256 of every file that a parameter names, from the top of the book or home."""
+    """Return the SHA-256 of each file that a parameter names, from the book's folder or home."""
     texts = {text for value in values.values() for text in _texts(value)}
     return {text: file_sha256(path) for text in sorted(texts) if (path := _file(root, text))}
 
@@ -179,7 +180,7 @@ def code_digest(notebook: NotebookNode) -> str:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest, or that of a run folder; if it is none, the ValueError says why."""
+    """Read a manifest, or that of a run folder; raises a ValueError if it is not valid."""
     path = path / MANIFEST if path.is_dir() else path
     try:
         return Manifest.model_validate_json(path.read_bytes())

@@ -1,6 +1,6 @@
-"""Where results come from: the commit, the environment and the data, each in a few characters.
+"""The origin of results: the commit, the environment and the data, each in a few characters.
 
-All of it belongs to a build or a run, and never into a committed file.
+These facts belong to a build or a run, and are never in a committed file.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 
 from speedbook.paths import files_below
 
-#: Characters of a digest that are enough to tell two apart.
+#: Characters of a digest that are enough to distinguish two.
 SHORT = 12
 
 
 def build_facts(root: Path) -> dict[str, Any]:
-    """Return what all results of one build share, ready for JSON.
+    """Return the facts that all results of a build share, ready for JSON.
 
-    A build runs every notebook at its ``profile``, the defaults; ``environment`` and ``data`` are
-    digests, the rest is as in `git_state`.
+    ``profile`` is "defaults", the parameters with which a build runs every notebook.
+    ``environment`` and ``data`` are digests; the rest is as in `git_state`.
     """
     return {
         "profile": "defaults",
@@ -40,23 +40,23 @@ def build_facts(root: Path) -> dict[str, Any]:
 def git_state(root: Path) -> dict[str, Any]:
     """Return the commit of a checkout, and whether its files differ from it.
 
-    An unpacked archive has no commit, even where the folder lies inside somebody's repository, and
-    nor has a computer without git. Where git does not say whether files differ, as in a repository
-    of another user or with a damaged index, ``changed`` is None.
+    An unpacked archive has no commit, even inside another repository, and neither has a computer
+    without git. If git cannot say whether files differ, for example because the index is damaged,
+    ``changed`` is None.
     """
-    # Nothing of the repository is run by this, so that its owner may be anybody, as in a container.
+    # These commands run nothing from the repository, so any owner is safe, as in a container.
     anyone = ("-c", f"safe.directory={root.resolve()}")
     top = _git(root, *anyone, "rev-parse", "--show-toplevel")
     commit = _git(root, *anyone, "rev-parse", "HEAD")
     if top is None or commit is None or Path(top).resolve() != root.resolve():
         return {"commit": None, "changed": None}
-    # Without the locks, so that a build does not get into the way of a commit.
+    # Without locks, since a build must not block a commit.
     status = _git(root, "--no-optional-locks", "status", "--porcelain")
     return {"commit": commit, "changed": None if status is None else bool(status)}
 
 
 def commit_text(commit: str | None, changed: bool | None, none: str = "no git") -> str:
-    """Say in a few words what `git_state` found."""
+    """Return the findings of `git_state` in a few words."""
     if commit is None:
         return none
     words = {True: " with uncommitted changes", None: ", perhaps with uncommitted changes"}
@@ -64,7 +64,7 @@ def commit_text(commit: str | None, changed: bool | None, none: str = "no git") 
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    # Within a hook, git's variables name the repository that runs it.
+    # Within a hook, git's variables name the repository of the hook.
     environment = {key: val for key, val in os.environ.items() if not key.startswith("GIT_")}
     command = ["git", "-C", str(root), *arguments]
     try:
@@ -75,13 +75,13 @@ def _git(root: Path, *arguments: str) -> str | None:
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the version of every distribution that is installed, by its name.
+    """Return the versions of all installed distributions by name.
 
-    What an interrupted installation left behind has no name, or no version, and is left out.
+    Remains of an interrupted installation, without a name or a version, are left out.
     """
     versions = {}
     for found in distributions():
-        with suppress(FileNotFoundError):  # as newer versions say that there is no metadata
+        with suppress(FileNotFoundError):  # raised by newer versions if there is no metadata
             about: Any = found.metadata or {}  # each access reads the file again
             name, version = about.get("Name"), about.get("Version")
             if name and version:
@@ -100,5 +100,5 @@ def file_sha256(path: Path) -> str:
 
 
 def digest(parts: Mapping[str, str]) -> str:
-    """Return one digest for named texts, in whatever order they come."""
+    """Return one digest for named texts, whatever their order."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:SHORT]

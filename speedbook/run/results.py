@@ -1,7 +1,7 @@
-"""What a notebook found, read from its outputs: records, figures and tables.
+"""The results of a notebook, read from its outputs: records, figures and tables.
 
-A table is every data frame that a cell displays, once with the digits that it shows and once with
-all of them, a number a cell; what a notebook prints as text is in the notebook alone.
+A table is a data frame that a cell displays. It is stored once as shown and once with all digits
+and one number in each cell. Printed text is not stored; it is in the notebook.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from pydantic import BaseModel, ConfigDict
 from speedbook.frames import plain_csv
 from speedbook.notebook.files import code_cells
 
-#: How pandas marks the HTML of a data frame.
+#: The mark of pandas in the HTML of a data frame.
 FRAME = re.compile(r'class="dataframe[ "]')
-#: How the name of the file ends that has a table's plain numbers.
+#: The end of the names of files with all digits.
 NUMBERS = "-numbers.csv"
 RECORD_HEAD = ("id", "verdict", "estimate", "low", "high", "level", "replications", "seed")
 
 
 class Results(BaseModel):
-    """All by which two runs are compared.
+    """The results by which two runs are compared.
 
-    Each claim's record, the verdict among it; the digest of each figure's plotted numbers, by the
-    figure's name; the SHA-256 of each table's CSV, by the name of its file.
+    They are the record of each claim, with its verdict; the digest of each figure's plotted
+    numbers, by the figure's name; and the SHA-256 of each table's CSV, by the name of its file.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,7 +42,7 @@ class Results(BaseModel):
     tables: dict[str, str] = {}
 
     def differences(self, other: Results) -> list[str]:
-        """Say what differs in the other results, a sentence each; empty where nothing does."""
+        """Return the differences of the other results, a sentence each."""
         found = _changes("figure", self.figures, other.figures)
         found += _changes("table", self.tables, other.tables)
         for name in sorted({*self.records, *other.records}):
@@ -61,10 +61,10 @@ def _changes(kind: str, before: dict[str, str], now: dict[str, str]) -> list[str
 
 
 def read_results(notebook: NotebookNode) -> tuple[Results, dict[str, str]]:
-    """Read the results from the outputs of a notebook that ran, or of one that failed.
+    """Read the results from the outputs of a notebook that ran, even if it failed.
 
-    Beside them stands the CSV of each table as shown, and of its plain numbers, by the name of the
-    file. Only what is shown counts when runs are compared: last digits differ between machines.
+    The second value holds the CSV of each table, as shown and with all digits, by the names of the
+    files. Runs are compared only by the tables as shown, since last digits differ between machines.
     """
     marks = [output.metadata.get("speedbook", {}) for output in _displays(notebook)]
     records = {mark["claim"]["id"]: mark["claim"] for mark in marks if "claim" in mark}
@@ -85,7 +85,7 @@ def _numbers_as_shown(table: str) -> str:
 
 
 def text_sha256(text: str) -> str:
-    """Return the SHA-256 of a text as a file holds it."""
+    """Return the SHA-256 of a text as it is in a file."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

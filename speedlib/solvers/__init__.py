@@ -1,7 +1,7 @@
-"""Solvers for optimal designs, one idea a file; :mod:`speedlib.designs` is the front door.
+"""Solvers for optimal designs, one method per file; :mod:`speedlib.designs` calls them.
 
-What a user may call is named here; what begins with an underscore is how it is done. The reference
-that they are checked against, :mod:`speedlib.solvers.multiplicative`, is loaded only if asked for.
+The public functions are named here; modules that begin with an underscore are internal. The
+reference solver for tests, :mod:`speedlib.solvers.multiplicative`, is loaded only if imported.
 """
 
 from speedlib.solvers.batch import BatchDesigns, pe_designs

@@ -44,7 +44,7 @@ STEPS, FIRST_STEPS, REDUCTIONS = 50, 12, 20
 class _Iterates:
     """Weights (R, A) of any sum, and what follows from them.
 
-    Beside F and q these are M^-1, C (called middle) and tau (called size).
+    Besides F and q these are M^-1, C (called middle) and tau (called size).
     """
 
     precisions: Floats

@@ -12,9 +12,9 @@ needs. The connected components of this graph are the classes.
 
 *Why.* An edge joins two vectors of one circuit: a vector outside the basis and the basis vectors
 that it needs are one. So a component lies within a class. On the other hand, the basis vectors of
-one component span all vectors of that component and none but 0 of another's, so that the space is
-the direct sum of the spans. A circuit that met two components would split into one dependent part
-for each, whose coefficients sum to 0 separately, and a proper part of a circuit is independent.
+one component span all vectors of that component and none but 0 of another's, so the space is the
+direct sum of the spans. A circuit that met two components would split into one dependent part for
+each, whose coefficients sum to 0 separately, and a proper part of a circuit is independent.
 
 References
 ----------
@@ -34,10 +34,10 @@ __all__ = ["occurring"]
 
 
 def occurring(features: Floats, direction: Floats) -> Flags:
-    r"""Tell which actions occur in some vertex, shape (A,); none if the direction is 0.
+    r"""Return which actions occur in some vertex, shape (A,); none if the direction is 0.
 
-    Actions and direction are looked at in units of each feature's largest value and at unit length,
-    so that neither units nor lengths matter. A coordinate counts as 0 if it may be rounding alone:
+    Actions and direction are measured in units of each feature's largest value and at unit length,
+    so neither units nor lengths matter. A coordinate counts as 0 if it may be rounding alone:
     entries that are off by :math:`\epsilon` move the j-th coordinate of a vector v, whose
     coordinates are y, by up to :math:`\epsilon\,|b_j|\,(1 + \sum_i |y_i|)`, with :math:`b_j` the
     dual of the j-th basis vector. No more than that may be dropped; and much less where, with basis

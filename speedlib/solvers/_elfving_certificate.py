@@ -2,7 +2,7 @@ r"""The certificate of a vertex of Elfving's program, from the numbers as they w
 
 Any y with :math:`|x(a)^\top y| \le \sigma(a)` for all actions proves :math:`\|u\|_1 \ge c^\top y`
 (weak duality). The gap that is reported compares both sides, with sums computed in twice the
-precision where they matter, and adds what the coefficients may miss of c. It does not rest on how
+precision where they matter, and adds what the coefficients may miss of c. It does not depend on how
 the vertex was found.
 """
 
@@ -26,7 +26,7 @@ from speedlib.solvers._products import accurate_product
 
 __all__ = ["Certificate", "certify"]
 
-#: Prices this close to the highest are computed again in twice the precision, but only so many.
+#: Prices this close to the highest are computed again in twice the precision, up to a limit.
 CLOSE, MOST_CLOSE = 0.999, 4096
 
 #: Most steps that scale a dual until no price exceeds one.
@@ -50,7 +50,7 @@ class Certificate(NamedTuple):
 
 
 def certify(problem: Problem, vertex: Vertex) -> Certificate:
-    """Compute norm, lower bound and gap of a vertex afresh."""
+    """Compute norm, lower bound and gap of a vertex from the input."""
     order = np.argsort(vertex.basis)
     order = order[vertex.coefficients[order] != 0]
     actions, u = vertex.basis[order], vertex.coefficients[order]
@@ -64,7 +64,7 @@ def certify(problem: Problem, vertex: Vertex) -> Certificate:
         missed = problem.missed(actions, u)
     norm = float(np.abs(u).sum())
     if bound.value < (1 - PRICE_TOLERANCE) * norm and u.size < vertex.basis.size:
-        # Where actions without weight have very short features, a price of one makes the dual so
+        # Where actions without weight have tiny features, a price of one makes the dual so
         # long that rounding errors in the other prices count: price them at zero.
         idle = _dual(problem, vertex.basis, np.sign(vertex.coefficients))
         bound = max(bound, _lower_bound(problem, idle), key=lambda each: each.value)
@@ -108,8 +108,8 @@ def _lower_bound(problem: Problem, y: Floats) -> _Bound:
 def _dual(problem: Problem, basis: Indices, signs: Floats) -> Floats:
     """Solve ``rows @ y = signs``, each price lowered from one by the rounding error it may carry.
 
-    Otherwise the division by the largest price would charge all actions for the rounding error
-    of one, which is large where features of very different length share a basis.
+    Otherwise the division by the largest price would charge all actions for the rounding error of
+    one, which is large where features of widely different length share a basis.
     """
     rows = problem.points(basis)
     y = np.linalg.solve(rows, signs)
@@ -131,7 +131,7 @@ def _doubt(problem: Problem, actions: Indices, missed: Floats, y: Floats) -> flo
 
     Fewer than d actions miss what rounding made of c outside their span. Then which point of the
     span c stands for depends on how distances are measured, and each entry of c is known to a
-    rounding error only, be it missed or not: count that much for each, and leave a margin.
+    rounding error only, missed or not: count that much for each, and leave a margin.
     """
     if actions.size == y.size or not missed.any():
         return abs(float(missed @ y))

@@ -29,8 +29,8 @@ class Problem:
 
     Notes
     -----
-    The coordinates are found when they are first asked for; that raises ValueError if the direction
-    is not in the span of the features.
+    The coordinates are found when they are first needed; that raises ValueError if the direction is
+    not in the span of the features.
     """
 
     features: Floats

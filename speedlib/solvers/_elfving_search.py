@@ -2,7 +2,7 @@
 
 An optimal vertex needs few actions, so most are never looked at one by one: a small working set is
 solved exactly by :mod:`speedlib.solvers._simplex`, one product X y prices all actions, and the most
-expensive join. Coarse samples of the actions come first, so that the whole set is priced only a few
+expensive join. Coarse samples of the actions come first, so the whole set is priced only a few
 times. What is found here is judged by :mod:`speedlib.solvers._elfving_certificate`.
 """
 
@@ -86,8 +86,8 @@ def _stages(n_actions: int) -> Iterator[tuple[int, float]]:
 def pushed(rows: Floats, target: Floats, push: float) -> Floats:
     """Move the target so that every coefficient moves off zero, by unlike amounts.
 
-    The sines of whole numbers have no linear relation with whole coefficients, so that no vertex
-    is degenerate for the new target, however regular the features are.
+    The sines of whole numbers have no linear relation with whole coefficients, so no vertex is
+    degenerate for the new target, however regular the features are.
     """
     u = basic_coefficients(rows, target)
     unlike = 1.5 + np.sin(np.arange(1, u.size + 1))

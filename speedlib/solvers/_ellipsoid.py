@@ -143,12 +143,12 @@ def certified_variance(weights: Floats, x: Floats, tolerance: float) -> Certifie
     x : ndarray, shape (A, d)
         Points.
     tolerance : float
-        Efficiency that may be missed.
+        How far the efficiency may fall short of 1.
 
     Returns
     -------
     Certified
-        An infinite value and no efficiency if M is singular, or cannot be told from that.
+        An infinite value and efficiency 0 if M is singular, up to rounding.
     """
     support, d = np.flatnonzero(weights), x.shape[1]
     roots = np.sqrt(weights[support])

@@ -174,7 +174,7 @@ def newton_step(iterate: Iterate) -> Iterate:
     mu = iterate.mu * (CENTRING if on_path else 1.0)
     system = w[:, None] * iterate.hessian() * w
     diagonal = system.diagonal() + w * s
-    # Copies of a point make the system singular but for w * s, which may vanish beside it.
+    # Copies of a point make the system singular but for w * s, which may be negligible.
     np.fill_diagonal(system, diagonal * (1.0 + COPIES_RIDGE))
     descent = mu - w * (1.0 - q)
     relative = cho_solve(cho_factor(system, check_finite=False), descent, check_finite=False)

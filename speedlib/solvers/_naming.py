@@ -1,4 +1,4 @@
-"""A solver's complaint about its points, in the words of whoever passed features."""
+"""A solver's error about its points, reworded for a user who passed features."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["points_are_features"]
 
 @contextmanager
 def points_are_features() -> Iterator[None]:
-    """Let a complaint that begins with the points begin with the features, which they come from."""
+    """Let an error that begins with the points begin with the features, which they come from."""
     try:
         yield
     except ValueError as error:

@@ -7,7 +7,7 @@ vertex is a basis of r points. Its coefficients u solve r equations, its dual ve
 
 One thing differs from the textbook. A coefficient that reaches zero need not leave the basis: it
 may change its sign, and the step goes on as long as the objective still falls (the long step of
-Barrodale and Roberts, SIAM J. Numer. Anal. 10 (1973) 839-848).
+Barrodale and Roberts, SIAM Journal on Numerical Analysis 10 (1973) 839-848).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from speedlib.checks import Flags, Floats, Indices
 
 __all__ = ["Optimum", "basic_coefficients", "negligible", "shortest_combination"]
 
-#: Pivots after which the basis is factorised afresh.
+#: Pivots after which the basis is factorised again.
 REFACTORISATION = 40
 
 #: Most pivots per point and dimension; far above what is ever needed.
@@ -62,8 +62,8 @@ def shortest_combination(points: Floats, target: Floats, basis: Indices) -> Opti
     Returns
     -------
     Optimum
-        Basis, dual vector and number of pivots, each of cost O(m r + r^2). Should pivots run out,
-        the last vertex is returned: whoever uses it computes a certificate of its own.
+        Basis, dual vector and number of pivots, each of cost O(m r + r^2). If pivots run out, the
+        last vertex is returned: the caller computes its own certificate.
     """
     current = _Basis(points, target, basis)
     fresh = True
@@ -102,9 +102,9 @@ def basic_coefficients(rows: Floats, target: Floats) -> Floats:
 
 
 def negligible(u: Floats, rows: Floats, inverse: Floats) -> Flags:
-    """Tell which coefficients (..., r) are no larger than rounding errors of this size.
+    """Return which coefficients (..., r) are no larger than rounding errors of this size.
 
-    That is, of the solution of the equations, or of the norm and the target at once.
+    That is, of the solution of the equations, or of both the norm and the target.
     """
     size = np.abs(u)[..., None, :]
     error = size @ np.abs(rows) @ np.abs(inverse)
@@ -125,7 +125,7 @@ class _Basis:
         self.refactorise()
 
     def refactorise(self) -> None:
-        """Compute everything afresh from the basis, with one step of iterative refinement."""
+        """Compute everything again from the basis, with one step of iterative refinement."""
         rows = self.points[self.members]
         self.inverse = np.linalg.inv(rows).T
         self.coefficients = self.inverse @ self.target

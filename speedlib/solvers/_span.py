@@ -1,7 +1,7 @@
 """What spans: coordinates in which points are spread out, and few points to start with.
 
 Points may span fewer than d dimensions, differ in size by many orders of magnitude and occur
-thousands of times. All that is asked of them here takes a few passes over blocks of rows.
+thousands of times. All that is done with them here takes a few passes over blocks of rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def whitening(x: Floats, root: Floats | None, name: str) -> Floats:
         eigenvalues, vectors = np.linalg.eigh(_gram(x, frame, inverse))
         floor = MOMENT_RANK_TOLERANCE * eigenvalues[-1]
         if floor == 0.0:
-            raise ValueError(f"{name}: all are zero")
+            raise ValueError(f"{name}: must not all be zero")
         frame = frame @ (vectors / np.sqrt(np.maximum(eigenvalues, floor)))
         if eigenvalues[0] > MOMENT_RESOLVED * floor:
             return np.asarray(frame)
@@ -42,15 +42,15 @@ def whitening(x: Floats, root: Floats | None, name: str) -> Floats:
     if missing.size and (root is None or _overlap(missing, root)):
         raise ValueError(
             f"{name}: they span {frame.shape[1]} of "
-            f"{x.shape[1]} dimensions and miss some that the criterion asks for, so no design "
+            f"{x.shape[1]} dimensions and miss some that the criterion needs, so no design "
             "is finite; add actions, drop dependent features, or centre those that vary little "
-            "beside their mean"
+            "compared with their mean"
         )
     return np.asarray(frame)
 
 
 def _overlap(missing: Floats, root: Floats) -> bool:
-    """Whether K asks, beyond rounding, for directions that the points do not span."""
+    """Whether K needs, beyond rounding, directions that the points do not span."""
     terms = np.abs(missing).T @ np.abs(root)
     return bool(np.any(np.abs(missing.T @ root) > SPAN_TOLERANCE * terms.max()))
 

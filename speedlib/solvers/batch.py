@@ -76,8 +76,8 @@ def pe_designs(
     direction : array-like, shape (d,)
         The direction c.
     tolerance : float
-        Efficiency that may be missed, at least 0 and below 1: exchanges end when a dual solution
-        proves so much, as an approximate oracle would. With 0 the designs are optimal.
+        How far the efficiency may fall short of 1, at least 0 and below 1: exchanges end when a
+        dual solution proves this, as for an approximate oracle. With 0 the designs are optimal.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def pe_designs(
     Notes
     -----
     Every exchange costs R (A d + d^2) operations for the R problems still on their way. Each
-    optimum is certified by a dual solution computed afresh; a problem that fails is handed to
+    optimum is certified by a dual solution computed again; a problem that fails is handed to
     :func:`speedlib.solvers.elfving.elfving_design`. Where a problem has several optimal designs,
     which of them is returned may depend on the other problems.
 
@@ -192,7 +192,8 @@ class _Shared:
     def _walk(self, sigma: Floats) -> tuple[Indices, Floats]:
         """Pivot, all problems at once, until no price exceeds one; return bases and inverses.
 
-        Whoever runs out of pivots keeps the start, whose gap is too large, and is solved alone.
+        A problem that runs out of pivots keeps the start, whose gap is too large, and is solved
+        alone.
         """
         n_problems, rank = sigma.shape[0], self.start.size
         final_basis = np.tile(self.start, (n_problems, 1))
@@ -216,7 +217,7 @@ class _Shared:
         return final_basis, final_inverse
 
     def _certified(self, sigma: Floats, basis: Indices, inverse: Floats) -> _Solved:
-        """Compute coefficients and duals afresh from the bases, with certified gaps."""
+        """Compute coefficients and duals again from the bases, with certified gaps."""
         rows, cost = self.points[basis], np.take_along_axis(sigma, basis, axis=1)
         columns = rows.transpose(0, 2, 1)
         inverse = inverse + (np.eye(basis.shape[1]) - inverse @ columns) @ inverse

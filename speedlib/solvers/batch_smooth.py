@@ -81,12 +81,12 @@ def smooth_designs(
     features : array-like, shape (A, d)
         One row x(a) per action, the same for all problems.
     variances : array-like, shape (R, A)
-        Positive noise variances, one row a problem.
+        Positive noise variances, one row per problem.
     criterion : {"A", "D"}
         Minimise :math:`\mathrm{Tr}\,A(b)^{-1}` or maximise :math:`\log\det A(b)`. G is not among
         them: with unit variances, as in the paper, one design serves all problems.
     tolerance : float
-        Efficiency that may be missed.
+        How far the efficiency may fall short of 1.
 
     Returns
     -------
@@ -100,10 +100,10 @@ def smooth_designs(
 
     Notes
     -----
-    About fifteen Newton steps of cost :math:`O(A d^4 + d^6)` a problem, the first part at the speed
-    of a product of large matrices; where that is too much (A = 1600 and d = 11, say) one by one.
-    Where several designs are optimal (for D only their information matrix is unique) one of them
-    is returned, the one that the problem leads to on its own.
+    About fifteen Newton steps of cost :math:`O(A d^4 + d^6)` per problem, the first part at the
+    speed of a product of large matrices. Where that is too much (for instance A = 1600 and d = 11),
+    problems are solved one by one. Where several designs are optimal (for D only their information
+    matrix is unique), the one returned does not depend on the other problems.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class _Batch:
             try:
                 weights = self.problems.central_path(precisions, tolerance)
                 solved = self._certified(weights, precisions, tolerance)
-            except np.linalg.LinAlgError:  # All start anew on their own: rare enough.
+            except np.linalg.LinAlgError:  # All are solved on their own: rare enough.
                 return _Solved(np.zeros_like(v), np.zeros(len(v)), np.zeros(len(v)))
             if self.criterion == "D":
                 moved = solved.values - self.features.shape[1] * np.log(unit)

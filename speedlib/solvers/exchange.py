@@ -121,7 +121,7 @@ def exchange_design(
     matrix : array-like, shape (d, d)
         The matrix K, for ``"linear"`` only.
     tolerance : float
-        Efficiency that may be missed.
+        How far the efficiency may fall short of 1.
     max_rounds : int
         Exchanges at most; about ten are enough for a million points.
 
@@ -129,7 +129,7 @@ def exchange_design(
     -------
     ExchangeDesign
         Weights, value, and the certified efficiency: at least ``1 - tolerance`` unless rounds ran
-        out or the points are too badly conditioned; the caller must look.
+        out or the points are too badly conditioned, which the caller must check.
 
     Raises
     ------
@@ -138,19 +138,19 @@ def exchange_design(
 
     Notes
     -----
-    Cost: for each round one pass over the points, about that of one product
-    :math:`X^\top W X`, and a few Newton steps on a working set of order d^2. Beside the points
-    the memory needed is a few vectors of length A.
+    Cost: for each round one pass over the points, about that of one product :math:`X^\top W X`, and
+    a few Newton steps on a working set of order d^2. Besides the points, the memory needed is a few
+    vectors of length A.
 
     The answer does not depend on the coordinates: scaling columns, rotating the features or
     giving a point the opposite sign changes nothing beyond rounding.
 
     References
     ----------
-    J. Kiefer, "General equivalence theory for optimum designs", Ann. Statist. 2 (1974);
-    F. Pukelsheim, "Optimal Design of Experiments", Wiley (1993), chapters 5 to 7;
-    R. Harman, L. Filová and P. Richtárik, "A randomized exchange algorithm for computing optimal
-    approximate designs of experiments", J. Amer. Statist. Assoc. 115 (2020).
+    J. Kiefer, "General equivalence theory for optimum designs", Ann. Statist. 2 (1974); F.
+    Pukelsheim, "Optimal Design of Experiments", Wiley (1993), chapters 5 to 7; R. Harman, L. Filová
+    and P. Richtárik, J. Amer. Statist. Assoc. 115 (2020), on a randomised exchange algorithm for
+    approximate designs.
 
     Examples
     --------
@@ -212,9 +212,9 @@ class _Search:
     Attributes
     ----------
     problem : _Problem
-        What is asked for.
+        The problem to solve.
     ended : bool
-        Whether no more can be had: rounds ran out, or rounding stops Newton's method.
+        Whether no more can be reached: rounds ran out, or rounding stops Newton's method.
     """
 
     def __init__(self, problem: _Problem, max_rounds: int) -> None:
@@ -255,7 +255,7 @@ class _Search:
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """What is asked for.
+    """The problem to solve.
 
     Attributes
     ----------

@@ -1,13 +1,12 @@
 """Strategies that decide what to pull.
 
-Three follow a design that is known at the start (`speedlib.strategies.fixed`): Oracle, On-policy,
-Uniform. The others explore, estimate the variances and commit
+Three strategies follow a design that is known at the start (`speedlib.strategies.fixed`): Oracle,
+On-policy, Uniform. The others explore, estimate the variances and commit
 (`speedlib.strategies.explore_commit`): SPEED and the A-, D- and G-optimal ones, which differ in the
 criterion alone (`speedlib.strategies.plugin`), and a per-arm strategy that ignores the linear
-structure (`speedlib.strategies.per_arm`). Two more throw no reward away and decide by scatters
+structure (`speedlib.strategies.per_arm`). Two more keep all rewards and decide by their scatters
 alone: `speedlib.strategies.booked` and, where the support is known, `speedlib.strategies.neyman`.
-How to run one, in a simulation or in a live experiment,
-is told in `speedlib.trials`.
+`speedlib.trials` shows how to run a strategy, in a simulation or in a live experiment.
 """
 
 from speedlib.strategies.booked import BookedOptimism

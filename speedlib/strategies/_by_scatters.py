@@ -1,11 +1,11 @@
-r"""Strategies whose choices look at the scatters of rewards alone, never at their means.
+r"""Strategies whose choices depend on the scatters of rewards alone, never on their means.
 
 They pool all rewards of an action and return
 
 .. math:: Y = \sum_a k_a\, \bar r(a), \qquad \sum_a k_a\, x(a) = c,
 
 with counts T and coefficients k that are functions of the scatters. Under Gaussian noise the means
-are independent of the scatters, so that given all scatters Y is Gaussian about the true value with
+are independent of the scatters, so given all scatters Y is Gaussian about the true value with
 variance :math:`V = \sum_a k_a^2\, \sigma^2(a) / T(a)`, and its mean squared error is the mean of V.
 
 *Why.* For one action, :math:`Z_i = \sqrt{(i-1)/i}\,(r_i - \bar r_{i-1})`, i = 2, 3, ..., are
@@ -40,8 +40,7 @@ __all__ = ["ByScatters", "ByScattersTrial", "Plan", "check_first_stage", "deviat
 class Plan(NamedTuple):
     """The pulls that follow, shape (R, A); with the coefficients k, (R, A), if they are the last.
 
-    One row stands for a single trial. What the strategy has to remember until the next plan goes
-    along as well.
+    A single trial has one row. `memory` is what the strategy has to remember until the next plan.
     """
 
     counts: Counts
@@ -50,10 +49,10 @@ class Plan(NamedTuple):
 
 
 class _State(NamedTuple):
-    """All that changes as a trial goes on; nothing in it is changed in place.
+    """All that changes during a trial; nothing in it is changed in place.
 
-    The trial replaces it as a whole, when all of the next one is known. So an interrupt leaves a
-    trial as it was, and a copy of it goes its own way.
+    The trial replaces it as a whole, once the next state is complete. So an interrupt leaves a
+    trial as it was, and a copy of a trial is independent of it.
 
     Attributes
     ----------
@@ -64,7 +63,7 @@ class _State(NamedTuple):
     memory : object
         What the strategy remembers.
     first : array, shape (..., A), or None
-        Variances of the first rewards, once they are told.
+        Variances of the first rewards, once these are known.
     commitment : Commitment or None
     coefficients : array, shape (..., A), or None
         Of all mean rewards.
@@ -89,10 +88,10 @@ class ByScatters(Strategy):
 
 
 class ByScattersTrial(Trial):
-    """A trial that asks in phases and keeps all rewards.
+    """A trial that requests pulls in phases and keeps all rewards.
 
-    Replications may need different numbers of phases: one that is finished asks for no pulls while
-    the others go on.
+    Replications may need different numbers of phases: one that is finished requests no pulls while
+    the others continue.
 
     Parameters
     ----------
@@ -113,15 +112,15 @@ class ByScattersTrial(Trial):
 
     @property
     def rewards(self) -> Rewards:
-        """All rewards told so far but those of the last pulls, which `estimate` takes."""
+        """All rewards received so far; `estimate` takes those of the last pulls."""
         return self._state.rewards
 
     def first_counts(self) -> Counts:
         """Return the pulls to begin with, shape (..., A)."""
         if self._state.first is not None:
             raise RuntimeError(
-                f"first_counts: {self.name} has its first rewards already; the pulls that are due "
-                "now are `asked`"
+                f"first_counts: {self.name} has received its first rewards; the pulls that are "
+                "due now are in `asked`"
             )
         return self._state.asked
 
@@ -132,12 +131,12 @@ class ByScattersTrial(Trial):
 
     @property
     def committed(self) -> bool:
-        """Whether the pulls last asked for are the last ones of all replications."""
+        """Whether the pulls last requested are the last ones of all replications."""
         return self._state.commitment is not None
 
     @property
     def commitment(self) -> Commitment:
-        """The last pulls and what becomes of their rewards."""
+        """The last pulls and how their rewards become an estimate."""
         return self._known()[0]
 
     @property
@@ -146,7 +145,7 @@ class ByScattersTrial(Trial):
         return self._known()[1]
 
     def next_counts(self, rewards: Rewards) -> Counts:
-        """Take the rewards of the pulls last asked for; return the pulls that follow, (..., A)."""
+        """Take the rewards of the pulls last requested; return the pulls that follow, (..., A)."""
         if self.committed:
             raise self._all_asked()
         state = self._state
@@ -162,7 +161,7 @@ class ByScattersTrial(Trial):
         return self._state.asked
 
     def _after(self, plan: Plan, earlier: Rewards, first: Floats | None) -> _State:
-        """Return where the trial is once something was planned."""
+        """Return the state of the trial after a plan."""
         counts = frozen(self._shaped(plan.counts))
         state = _State(earlier, counts, plan.memory, first)
         if plan.coefficients is None:
@@ -183,11 +182,11 @@ class ByScattersTrial(Trial):
     def estimate(self, rewards: Rewards) -> ValueEstimate:
         r"""Estimate the value by :math:`\sum_a k_a\,\bar r(a)` from all rewards.
 
-        The standard error and its degrees of freedom come from their scatter, as for
-        `ExploreThenCommitTrial.estimate`; the variances of the first rewards stand in where all
-        rewards of an action are alike, or cannot be told from it. The scatters have decided the
-        counts, too, so that the level of the interval, Student's, is approximate; and it is for
-        the fixed end.
+        The standard error and its degrees of freedom come from the scatter of these rewards, as in
+        `ExploreThenCommitTrial.estimate`. Where all rewards of an action are equal, up to rounding,
+        the variance of its first rewards is used. The scatters have also decided the counts, so the
+        level of the interval (Student's) is approximate. It holds at the fixed end of the
+        experiment.
         """
         commitment, coefficients = self._known()
         used = self.rewards + self._expect(rewards, commitment.counts)
@@ -204,8 +203,8 @@ class ByScattersTrial(Trial):
         r"""Return :math:`\sum_a k_a^2\,\sigma^2(a) / T(a)` over all pulls, shape (...,).
 
         Under Gaussian noise with these variances, shape (..., A), it is the variance of the
-        estimate given all scatters; and the mean squared error, as far as the coefficients
-        reproduce c.
+        estimate given all scatters. It is also the mean squared error if the coefficients reproduce
+        c.
 
         Raises
         ------
@@ -220,7 +219,8 @@ class ByScattersTrial(Trial):
         state = self._state
         if state.commitment is None or state.coefficients is None:
             raise RuntimeError(
-                f"{self.name}: tell the trial its rewards by next_counts until it has committed"
+                f"{self.name}: the trial has not committed; pass rewards by next_counts until it "
+                "has"
             )
         return state.commitment, state.coefficients
 
@@ -231,7 +231,7 @@ def check_first_stage(name: str, actions: int, pulls: Callable[[int], int], roun
     Raises
     ------
     ValueError
-        If they are not; it names the least n that is.
+        If they are not; the message names the smallest sufficient n.
     """
     each = pulls(rounds)
     if actions * each < rounds:
@@ -257,11 +257,10 @@ def deviations(scatters: Floats, counts: Counts) -> Floats:
     *Why that much.* Let a value have the chance q and lie D off. It may stay unseen in T rewards
     while qT is of the order of 1, and the variance is then about :math:`D^2/T`. With less, say a
     share of 1/T for the deviation, n rounds would pull the action about :math:`\sqrt n` times. A
-    chance of :math:`1/\sqrt n` could stay unseen and would add
-    :math:`D^2 n^{-1/2} / \sqrt n = D^2/n` to the error, as much as all the rest. With
-    :math:`1/\sqrt T` there are about :math:`n^{2/3}` pulls, and what stays unseen adds
-    :math:`D^2 n^{-4/3}`. Where there is no noise indeed, these pulls raise the error by a share of
-    the order :math:`n^{-1/3}`.
+    chance of :math:`1/\sqrt n` could stay unseen and would add :math:`D^2 n^{-1/2} / \sqrt n =
+    D^2/n` to the error, as much as all the rest. With :math:`1/\sqrt T` there are about
+    :math:`n^{2/3}` pulls, and what stays unseen adds :math:`D^2 n^{-4/3}`. Where there is truly no
+    noise, these pulls raise the error by a share of the order :math:`n^{-1/3}`.
     """
     found = np.sqrt(scatters / (counts - 1))
     largest = found.max(axis=1, keepdims=True)

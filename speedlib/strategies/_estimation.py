@@ -21,7 +21,7 @@ from speedlib.trials import Commitment, Setting
 
 
 class Estimation(ABC):
-    """What becomes of the rewards, decided before there are any as far as can be."""
+    """How the rewards become an estimate, as far as it can be decided before there are any."""
 
     @abstractmethod
     def commitment(self, counts: Counts, setting: Setting) -> Commitment:
@@ -55,7 +55,7 @@ class OrdinaryLeastSquares(Estimation):
     variance_floor: float
 
     def commitment(self, counts: Counts, setting: Setting) -> Commitment:
-        """Weight all rewards alike."""
+        """Weight all rewards equally."""
         return _least_squares(counts, np.ones(len(setting.features)), setting)
 
     def estimate(self, rewards: Rewards, commitment: Commitment, setting: Setting) -> ValueEstimate:
@@ -77,7 +77,7 @@ class FeasibleLeastSquares(Estimation):
     unweighted: OrdinaryLeastSquares
 
     def commitment(self, counts: Counts, setting: Setting) -> Commitment:
-        """Leave the coefficients to the rewards; what is estimable does not rest on these."""
+        """Leave the coefficients to the rewards; what is estimable does not depend on them."""
         return replace(self.unweighted.commitment(counts, setting), coefficients=None)
 
     def estimate(self, rewards: Rewards, commitment: Commitment, setting: Setting) -> ValueEstimate:
@@ -102,7 +102,7 @@ class Average(Estimation):
     drawn: bool
 
     def commitment(self, counts: Counts, setting: Setting) -> Commitment:
-        """Weight every round alike. No least squares is involved, nothing need be spanned."""
+        """Weight every round equally. Without least squares, nothing has to be spanned."""
         lead = setting.shape[:-1]
         return Commitment(
             np.broadcast_to(counts, setting.shape),

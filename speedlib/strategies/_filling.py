@@ -18,9 +18,9 @@ def level_excess(excess: Floats, pulls: Counts) -> Counts:
     *Why.* Number the pulls of an action from 0 and give the j-th the key :math:`V_a - j`, the
     excess that it finds. The rule makes the m pulls of largest key. Take a convex function f. A
     pull of key v lowers :math:`\sum_a f(u_a)` by :math:`f(v) - f(v-1)`, which does not fall as v
-    rises, so that no other m pulls lower the sum more. For :math:`f(u) = \max(u - s, 0)` this holds
-    at every s, and the sum of the k largest is the least value of
-    :math:`ks + \sum_a \max(u_a - s, 0)` over s.
+    rises, so no other m pulls lower the sum more. For :math:`f(u) = \max(u - s, 0)` this holds at
+    every s, and the sum of the k largest is the least value of :math:`ks + \sum_a \max(u_a - s, 0)`
+    over s.
 
     Parameters
     ----------

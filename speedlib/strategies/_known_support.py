@@ -27,9 +27,9 @@ def known_support(features: Floats, direction: Floats, name: str) -> Floats:
 
     *Linearly independent directions* have one vertex.
 
-    *In a plane* the points :math:`\pm x/\sigma(x)` lie on an ellipse, so that all are corners of
-    their convex hull, parallel ones at one place. The ray through c leaves the hull on the side
-    between the two corners next to it, and by Elfving's theorem these are the support.
+    *In a plane* the points :math:`\pm x/\sigma(x)` lie on an ellipse, so all are corners of their
+    convex hull, parallel ones at one place. The ray through c leaves the hull on the side between
+    the two corners next to it, and by Elfving's theorem these are the support.
 
     Raises
     ------
@@ -49,10 +49,10 @@ def known_support(features: Floats, direction: Floats, name: str) -> Floats:
         chosen = _directions(points, frame.basis)
     if chosen.size == 0:
         raise ValueError(
-            f"support: {name} must be told which actions are optimal where it may depend on the "
-            f"variances, as with these {actions.size} actions that span {frame.basis.size} "
-            "dimensions: pass support=(...), linearly independent actions that span the direction "
-            "of the policy, or take BookedOptimism"
+            f"support: {name} needs the optimal actions where they may depend on the variances, as "
+            f"they do for these {actions.size} actions that span {frame.basis.size} dimensions; "
+            "pass support=(...), linearly independent actions that span the direction of the "
+            "policy, or use BookedOptimism"
         )
     return _coefficients(actions[chosen], features, direction)
 
@@ -66,8 +66,8 @@ def _parallel(points: Floats, target: Floats) -> Indices:
 def _next_to(points: Floats, target: Floats) -> Indices:
     """Return the points (A, 2) whose lines are next to the target on either side.
 
-    None may be parallel to it. Lines count as one where the angle between them is no matter beside
-    the angle of them all: so the two that are found differ.
+    None may be parallel to it. Lines count as one where the angle between them is negligible
+    compared with the angle of them all, so the two that are found differ.
     """
     side = target[0] * points[:, 1] - target[1] * points[:, 0]
     # The ray of each line to the left of the target; it rises with the angle between them.

@@ -1,4 +1,4 @@
-"""What methods of strategies of one's own return, checked where it comes in."""
+"""Checks of what the methods of a user's own strategies return."""
 
 from __future__ import annotations
 

@@ -48,9 +48,9 @@ class Vertices:
     def cheapest(self, sigma: Floats) -> Floats:
         r"""Return the vertices that minimise :math:`\sum_a |w_a| \sigma_a`, shape (R, K).
 
-        A vertex is a function of its support. So the solver says which actions, and their
-        coefficients are solved for once for each set of them, to all digits. Linearly independent
-        actions have one vertex, which is the cheapest whatever the deviations are.
+        A vertex is a function of its support. So the solver finds the support, and the coefficients
+        are solved for once for each support, to all digits. Linearly independent actions have one
+        vertex, which is the cheapest whatever the deviations are.
         """
         if self._only is not None:
             return np.tile(self._only, (len(sigma), 1))

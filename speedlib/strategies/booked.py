@@ -29,8 +29,8 @@ class BookedOptimism(ByScatters):
     r"""Book every round to the vertex that is cheapest at optimistic noise, and keep all rewards.
 
     A vertex is a solution w of :math:`\sum_a w_a\,x(a) = c` with linearly independent actions; its
-    cost is :math:`\sum_a |w_a|\,\sigma(a)`, and the least of all costs, squared, is what n rounds
-    of the oracle miss by, times n. Every action that occurs in a vertex is first pulled
+    cost is :math:`\sum_a |w_a|\,\sigma(a)`. The least cost, squared and divided by n, is the
+    oracle's mean squared error after n rounds. Every action that occurs in a vertex is first pulled
     :math:`t_0` times. Then, in every round,
 
     1. each such action has the standard deviation :math:`\hat\sigma_a` of all its T rewards, and an
@@ -46,7 +46,7 @@ class BookedOptimism(ByScatters):
     Parameters
     ----------
     label : str, optional
-        Name in tables and figures, to tell variants of one strategy apart.
+        Name in tables and figures, to distinguish variants of one strategy.
     first_pulls : float
         Pulls of each action at first, per :math:`\log n`, above 0: with f of them,
         :math:`t_0 = \lceil f \log n\rceil + 1`.
@@ -54,10 +54,10 @@ class BookedOptimism(ByScatters):
         The :math:`\gamma` of the confidence in a standard deviation, at least 0. With 0 nothing is
         optimistic; with 1/2, :math:`\sqrt2\,z_a = \sqrt{\log n / (T_a - 1)}`.
     regrowth : float
-        The vertex and the shares are computed anew as soon as some action might have been pulled
-        this share of its pulls more often than when they were last computed, at least 0. One more
-        pull of each action is always allowed, and the pulls that it lags behind its bookings. With
-        0 they are computed anew in every round, and a trial then has a phase for each.
+        Share, at least 0, by which the pulls of an action may grow before the vertex and the shares
+        are computed again. One more pull of each action is always allowed, and so are the pulls by
+        which it lags behind its bookings. With 0 vertex and shares are computed again in every
+        round, and a trial then has a phase for each round.
 
     See Also
     --------
@@ -67,20 +67,21 @@ class BookedOptimism(ByScatters):
     Notes
     -----
     Pulls and coefficients depend on the scatters of rewards alone: under Gaussian noise the
-    estimate is unbiased, and its mean squared error is the mean of :math:`\sum_a
-    k_a^2\,\sigma^2(a) / T(a)`. Within a phase of m rounds all are booked first, and the pulls then
-    made by rule 3. That leaves the excesses of bookings over pulls at least as level as pulling
-    round by round, so that no excess is above :math:`1/2 + 1/3 + \dots + 1/A`, A the number of
-    actions that count.
+    estimate is unbiased, and its mean squared error is the mean of :math:`\sum_a k_a^2\,\sigma^2(a)
+    / T(a)`. Within a phase of m rounds all rounds are booked first, and rule 3 then makes the
+    pulls. That leaves the excesses of bookings over pulls at least as level as pulling round by
+    round, so no excess is above :math:`1/2 + 1/3 + \dots + 1/A`, A the number of actions that
+    count.
 
-    T rewards that are all alike do not say that there is no noise: their standard deviation is
-    taken to be the share :math:`1/\sqrt T` of the largest. Gaussian rewards are never alike. Rare
-    ones are: on three arms with rewards 0 and 1, chances 0.02, 0.5 and 0.1 of a 1, a policy of
-    0.5, 0.3 and 0.2 and n = 30,000 rounds, n times the mean squared error is what the oracle
-    reaches to within 1 %, and intervals of 95 % hold the value in 94.9 % of trials. Were the
-    deviation taken for none it would be 19 times that, and 85 %. The price is paid where there is
-    no noise indeed: with chance 0 instead of 0.02 it is 4 % more. If c is 0 the value is known to
-    be 0, and the first action is pulled throughout.
+    T equal rewards do not show that there is no noise: their standard deviation is taken to be the
+    share :math:`1/\sqrt T` of the largest. Gaussian rewards are never equal, but rewards that are
+    rarely 1 and otherwise 0 can be. For instance, on three arms with rewards 0 and 1, chances 0.02,
+    0.5 and 0.1 of a 1, a policy of 0.5, 0.3 and 0.2 and n = 30,000 rounds, the mean squared error
+    is the oracle's to within 1 %, and intervals of 95 % hold the value in 94.9 % of trials. If the
+    deviation were taken to be 0, the error would be 19 times the oracle's and the intervals would
+    hold the value in 85 %. The rule costs something where there is truly no noise: with chance 0
+    instead of 0.02 the error is 4 % larger. If c is 0 the value is known to be 0, and the first
+    action is pulled throughout.
 
     Examples
     --------
@@ -104,11 +105,12 @@ class BookedOptimism(ByScatters):
 
     @classmethod
     def theorem(cls, **changes: Any) -> Self:
-        r"""Return it with the constants of the proof.
+        r"""Return the strategy with the constants of the proof.
 
-        :math:`t_0 = \lceil 48 \log n\rceil + 1`, width 3, and a vertex anew in every round, which
-        is a phase each: for budgets of some thousand rounds. With ``regrowth=0.5`` only constants
-        of the bound change, and any budget will do.
+        These are :math:`t_0 = \lceil 48 \log n\rceil + 1`, width 3, and a new vertex in every
+        round. Every round is then a phase, so the strategy suits budgets of some thousand rounds.
+        With ``regrowth=0.5`` only constants of the bound change, and larger budgets are
+        practicable, too.
 
         Parameters
         ----------
@@ -138,7 +140,7 @@ class BookedOptimism(ByScatters):
         return BookedTrial(setting, self, vertices)
 
 
-#: Larger parameters than anybody needs; their products stay within floats.
+#: Larger than any useful parameter; products of such numbers stay within floats.
 MOST = 1e9
 
 
@@ -215,12 +217,12 @@ class BookedTrial(ByScattersTrial):
         return Plan(counts, coefficients, after)
 
     def _phase(self, pulled: Counts, shares: Floats, excess: Floats, left: Counts) -> Counts:
-        """Return the most rounds in which no action surely grows by more than the share, (R,).
+        """Return the most rounds in which no action can grow by more than the share, (R,).
 
         An action is pulled at most as often as its excess after the bookings, rounded up. One pull
-        is allowed in any case, and so is what an action lags behind. Were they not, one that is
-        owed a pull and has no share in the bookings would break off phase after phase, for as long
-        as others are owed more.
+        is allowed in any case, and so is what an action lags behind. Otherwise an action that is
+        owed a pull and has no share in the bookings would end phase after phase, as long as others
+        are owed more.
         """
         if self.strategy.regrowth == 0:
             return np.ones_like(left)

@@ -1,4 +1,4 @@
-"""Explore, learn the variances, commit: what every strategy without their knowledge shares."""
+"""Explore, learn the variances, commit: the part that strategies without known variances share."""
 
 from __future__ import annotations
 
@@ -53,17 +53,18 @@ class ExploreThenCommit(Strategy):
         :math:`\lfloor\sqrt n\rfloor`; ``"2*n^0.4"`` is a multiple of a power of n; for ``"tuned"``
         see `ExploreThenCommitTrial`.
     exploration_sampling : {"random", "balanced"}
-        Whether exploration draws its actions or apportions them.
+        Whether exploration draws its actions at random or apportions them evenly.
     variance_floor : float
         Estimated variances are raised to at least this share of their scale: the mean squared
-        residual. The paper has no such floor; its estimate can be negative, and then names no
-        design.
+        residual. The paper has no such floor; its estimates can be negative, and then no design is
+        optimal for them.
     rounding : {"floor", "ceil", "efficient"}
-        From the design to whole pulls; Algorithm 1 rounds down.
+        How the design becomes whole pulls; Algorithm 1 rounds down.
     keep_exploration : bool
-        Whether exploration rewards enter the final estimate, too. The paper drops them. With them
-        the weights depend on rewards that they weight: the estimate is biased given exploration,
-        and the degrees of freedom of its interval are approximate also under Gaussian noise.
+        Whether exploration rewards enter the final estimate, too. The paper drops them. If they are
+        kept, the weights depend on rewards that they weight. The estimate is then biased given
+        exploration, and the degrees of freedom of its interval are approximate even under Gaussian
+        noise.
     """
 
     exploration_rounds: int | str = "sqrt"
@@ -84,7 +85,7 @@ class ExploreThenCommit(Strategy):
     @property
     def cure(self) -> str:
         """What to do against variances that exploration does not determine."""
-        return "take more exploration_rounds, or a larger budget"
+        return "use more exploration_rounds, or a larger budget"
 
     @property
     def tuned(self) -> bool:
@@ -99,7 +100,7 @@ class ExploreThenCommit(Strategy):
             length = exploration_length(self.exploration_rounds, rounds)
         if length >= rounds:
             raise ValueError(
-                f"rounds: {self.name} explores for {length} rounds and must have more than that "
+                f"rounds: {self.name} explores for {length} rounds and needs more than that "
                 f"as its budget; got {rounds}"
             )
         return length
@@ -119,15 +120,15 @@ class ExploreThenCommit(Strategy):
     def combination(self, counts: Counts, variances: Floats, setting: Setting) -> Floats:
         """Return the coefficients of mean rewards in the estimate: weighted least squares.
 
-        They have the shape of the counts, (..., A). Where one is not 0 for an action without
+        They have the shape of the counts, (..., A). If a coefficient is not 0 for an action without
         rewards, the value counts as not determined.
         """
         return weighted_coefficients(counts, setting.features, variances, setting.direction)
 
     def determined(self, explored: Counts, setting: Setting) -> tuple[Flags, str]:
-        """Return whose variances a single exploration determines, shape (A,), and why, in words.
+        """Return which variances one exploration determines, shape (A,), and why, in words.
 
-        By itself an action is determined by two rewards of its own.
+        By default a variance is determined if its action has two rewards.
         """
         found = explored > 1
         return found, f"{int(found.sum())} of {found.size} actions have two rewards in exploration"
@@ -144,20 +145,19 @@ class ExploreThenCommitTrial(Trial):
     r"""A trial that explores, learns and commits.
 
     If exploration is tuned, a pilot of :math:`\lfloor\sqrt n\rfloor/2` rounds gives a first
-    estimate of the variances and with it one of the best length
-    :math:`\Gamma^* = \sqrt{\psi\,n}` (`speedlib.asymptotics.estimation_cost`). Exploration then
-    goes on to that length, but not beyond half of the budget, and the variances are learnt from
-    all of it.
+    estimate of the variances and, from it, an estimate of the best length :math:`\Gamma^* =
+    \sqrt{\psi\,n}` (`speedlib.asymptotics.estimation_cost`). Exploration then continues to that
+    length, but to at most half of the budget, and the variances are learnt from all of it.
 
     Attributes
     ----------
     explored : Rewards
-        All exploration rewards told so far.
+        All exploration rewards received so far.
     variances : array, shape (..., A), or None
-        Variances learnt from them: what the design and the weights rest on. The interval does not,
-        but for single rewards.
+        Variances learnt from these rewards, for the design and the weights. The interval uses them
+        only for actions whose rewards have no scatter, such as a single reward.
     covariance : CovarianceEstimate or None
-        The estimate behind the variances, of a strategy that makes one.
+        The estimate behind the variances, if the strategy makes one.
     """
 
     def __init__(self, setting: Setting, strategy: ExploreThenCommit) -> None:
@@ -178,8 +178,8 @@ class ExploreThenCommitTrial(Trial):
         """Return the exploration pulls (of the pilot, if there is one), shape (..., A)."""
         if self.variances is not None:
             raise RuntimeError(
-                f"first_counts: {self.name} has its first rewards already; the pulls that are due "
-                "now are `asked`"
+                f"first_counts: {self.name} has received its first rewards; the pulls that are "
+                "due now are in `asked`"
             )
         return self._asked
 
@@ -195,7 +195,7 @@ class ExploreThenCommitTrial(Trial):
 
     @property
     def commitment(self) -> Commitment:
-        """The pulls of the commit phase and what becomes of their rewards."""
+        """The pulls of the commit phase and how their rewards become an estimate."""
         return self._after_exploration().commitment
 
     def next_counts(self, rewards: Rewards) -> Counts:
@@ -204,8 +204,8 @@ class ExploreThenCommitTrial(Trial):
         Warns
         -----
         DesignWarning
-            When a single trial commits to one reward of an action whose variance exploration does
-            not determine. The interval then rests on a guess, and there is still time to change.
+            If a single trial commits to one reward of an action whose variance exploration does not
+            determine. The interval then relies on a guess, and the experiment can still be changed.
         """
         if self.committed:
             raise self._all_asked()
@@ -294,16 +294,15 @@ class ExploreThenCommitTrial(Trial):
         .. math:: \sum_a g_a, \quad g_a = \frac{\ell_a^2\, s^2(a)}{T(a)}, \qquad
                   \nu = \Bigl(\sum_a g_a\Bigr)^2 \Big/ \sum_a \frac{g_a^2}{T(a) - 1} .
 
-        Variances learnt in exploration stand in for actions whose rewards have no scatter, with one
-        degree of freedom for a single reward. The interval, Student's, is for the fixed end of the
-        experiment, not for looking every day and stopping when it looks good.
+        For actions whose rewards have no scatter, variances learnt in exploration are used, with
+        one degree of freedom for a single reward. The interval (Student's) holds at the fixed end
+        of the experiment, not if you look every day and stop when it looks good.
 
         References
         ----------
         F. E. Satterthwaite, "An approximate distribution of estimates of variance components",
-        Biometrics Bulletin 2 (1946) 110-114.
-        B. L. Welch, "The generalization of 'Student's' problem when several different population
-        variances are involved", Biometrika 34 (1947) 28-35.
+        Biometrics Bulletin 2 (1946) 110-114. B. L. Welch, Biometrika 34 (1947) 28-35, on Student's
+        problem with several unequal variances.
         """
         commitment, combination = self._after_exploration()
         used = self._expect(rewards, commitment.counts)
@@ -346,7 +345,7 @@ class ExploreThenCommitTrial(Trial):
     def _after_exploration(self) -> _Pooled:
         if self._pooled is None:
             raise RuntimeError(
-                f"{self.name}: tell the trial its exploration rewards by next_counts first"
+                f"{self.name}: exploration is not finished; pass its rewards by next_counts first"
             )
         return self._pooled
 

@@ -35,14 +35,14 @@ ESTIMATORS = ("wls", "feasible", "ols")
 class FixedDesign(Strategy):
     """Pull by a design that is known at the start, and estimate the value by least squares.
 
-    A strategy of one's own is a subclass with a `default_name` and a method `design`.
+    Your own strategy is a subclass with a `default_name` and a method `design`.
 
     Parameters
     ----------
     estimator : {"wls", "feasible", "ols"}
         ``"wls"``: weighted least squares with the true variances; ``"feasible"``: with variances
-        estimated from the same rewards, so that its error has no closed form; ``"ols"``: ordinary
-        least squares.
+        estimated from the same rewards, so its error has no closed form; ``"ols"``: ordinary least
+        squares.
     sampling : {"random", "balanced"}
         ``"random"``: every round draws its action from the design; ``"balanced"``: efficient
         apportionment, as close to the design as whole numbers allow.
@@ -55,7 +55,7 @@ class FixedDesign(Strategy):
     Examples
     --------
     >>> from speedlib import unit_ball
-    >>> class Halves(FixedDesign):  # the first two actions alike, the others never
+    >>> class Halves(FixedDesign):  # the first two actions equally, the others never
     ...     default_name = "Halves"
     ...
     ...     def design(self, setting):
@@ -124,7 +124,7 @@ class FixedTrial(Trial):
     counts : array of int, shape (A,) or (..., A)
         The pulls; one row serves all replications.
     estimation : Estimation
-        What becomes of the rewards.
+        How the rewards become an estimate.
     """
 
     def __init__(self, setting: Setting, name: str, counts: Counts, estimation: Estimation) -> None:
@@ -134,12 +134,12 @@ class FixedTrial(Trial):
 
     @property
     def committed(self) -> bool:
-        """Always."""
+        """Always true."""
         return True
 
     @property
     def commitment(self) -> Commitment:
-        """All pulls, and what becomes of their rewards."""
+        """All pulls, and how their rewards become an estimate."""
         return self._commitment
 
     def first_counts(self) -> Counts:
@@ -147,7 +147,7 @@ class FixedTrial(Trial):
         return self._commitment.counts
 
     def next_counts(self, rewards: Rewards) -> Counts:
-        """Refuse: there are none."""
+        """Raise an error, since no pulls follow."""
         raise self._all_asked()
 
     def estimate(self, rewards: Rewards) -> ValueEstimate:
@@ -167,8 +167,8 @@ class Oracle(Strategy):
     Parameters
     ----------
     rounding : {"efficient", "ceil", "floor"}
-        From the design to whole pulls. ``"efficient"`` spends the budget exactly; ``"ceil"`` is
-        what Proposition 5 prints, and can exceed it by one pull less than there are support points.
+        How the design becomes whole pulls. ``"efficient"`` spends the budget exactly; ``"ceil"``,
+        as in Proposition 5, can exceed it by up to the number of support points minus one.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class Oracle(Strategy):
 
     @property
     def knows_variances(self) -> bool:
-        """Yes: that makes it the oracle."""
+        """True, as for every oracle."""
         return True
 
     def _trial(self, setting: Setting) -> Trial:
@@ -206,7 +206,7 @@ class OnPolicy(FixedDesign):
     estimator : {"wls", "feasible", "ols", "mean"}
         ``"wls"``: weighted least squares with the true variances, the most favourable reading of
         the paper's baseline; ``"feasible"``: with estimated variances; ``"ols"``: ordinary least
-        squares; ``"mean"``: the plain average of the rewards, which is what people do.
+        squares; ``"mean"``: the plain average of the rewards, as is common in practice.
     sampling : {"random", "balanced"}
         ``"random"``: each action is drawn from the policy; ``"balanced"``: efficient
         apportionment of :math:`n\pi`.

@@ -32,16 +32,16 @@ class AdaptiveNeyman(ByScatters):
 
     With :math:`\sum_a w_a\,x(a) = c` over linearly independent actions, n rounds estimate the value
     best with the shares :math:`p_a \propto |w_a|\,\sigma(a)`. Each action is first pulled a number
-    of times, the pilot. Then, for each fraction f in turn, all scatters so far give
-    :math:`\hat p_a \propto |w_a|\,\hat\sigma_a`, and counts are brought to :math:`f n\,\hat p_a`;
-    at last they are topped up to :math:`n\,\hat p_a`. An action that has more already keeps them,
-    and the others share what is left. The estimate is :math:`\sum_a w_a\,\bar r(a)`, with the means
+    of times, the pilot. Then, for each fraction f in turn, all scatters so far give :math:`\hat p_a
+    \propto |w_a|\,\hat\sigma_a`, and counts are brought to :math:`f n\,\hat p_a`; finally they are
+    topped up to :math:`n\,\hat p_a`. An action that already has more pulls keeps them, and the
+    others share the remaining rounds. The estimate is :math:`\sum_a w_a\,\bar r(a)`, with the means
     of all rewards. All parameters are passed by name.
 
     Parameters
     ----------
     label : str, optional
-        Name in tables and figures, to tell variants of one strategy apart.
+        Name in tables and figures, to distinguish variants of one strategy.
     fractions : tuple of float
         The fractions f, strictly between 0 and 1 and rising. A stage that the pilot has overtaken
         is left out.
@@ -49,12 +49,12 @@ class AdaptiveNeyman(ByScatters):
         Pulls of each action at first, at least 2, or ``"sqrt"``: :math:`\lceil\sqrt n\,\rceil`.
     support : tuple of int, optional
         Numbers of the actions, from 0. They must be linearly independent and span c; those that c
-        does not need are not pulled. By default the support is found, where no covariance matrix
-        changes it: an action parallel to c is enough alone; if the directions that matter are
-        linearly independent, they are the support; and in a plane it is the two next to c on
-        either side. Of parallel actions, which are equally good, the first is taken. All this
-        supposes that the variances are :math:`x^\top\Sigma x`: if they do not come from a
-        :math:`\Sigma`, name the support.
+        does not need are not pulled. By default the support is found if it is the same for every
+        noise matrix. There are three such cases: an action parallel to c is enough alone; if the
+        directions that matter are linearly independent, they are the support; in a plane the
+        support is the two actions next to c, one on either side. Of parallel actions, which are
+        equally good, the first is used. All this assumes variances :math:`x^\top\Sigma x`: if yours
+        do not come from a :math:`\Sigma`, name the support.
 
     See Also
     --------
@@ -63,14 +63,14 @@ class AdaptiveNeyman(ByScatters):
 
     Notes
     -----
-    For Gaussian noise, a pilot of :math:`\sqrt n` pulls or more (and few beside n) and a support of
-    r actions the mean squared error is
-    :math:`S^2/n + (1 + o(1))\,S^2 (r-1) / (2 f n^2)`, with the last fraction f and
-    :math:`S = \sum_a |w_a|\,\sigma(a)`: what the oracle misses by, and a second term of the order
-    :math:`n^{-2}`. A fixed pilot is too short in the end wherever a share is below the first
-    fraction: five pulls at a share of a tenth, with two stages, from a thousand rounds on.
+    For Gaussian noise, a pilot of :math:`\sqrt n` pulls or more (but few compared with n) and a
+    support of r actions, the mean squared error is :math:`S^2/n + (1 + o(1))\,S^2 (r-1) / (2 f
+    n^2)`, with the last fraction f and :math:`S = \sum_a |w_a|\,\sigma(a)`. The first term is the
+    oracle's error, the second is of the order :math:`n^{-2}`. A fixed pilot is too short for large
+    n if a share is below the first fraction: five pulls at a share of a tenth, with two stages,
+    from a thousand rounds on.
 
-    T equal rewards have no scatter: their action's standard deviation is taken to be
+    T equal rewards have no scatter: the standard deviation of their action is then taken to be
     :math:`1/\sqrt T` of the largest. If c is 0 the value is known to be 0, and the first action is
     pulled throughout.
 
@@ -107,7 +107,7 @@ class AdaptiveNeyman(ByScatters):
 
     @classmethod
     def many(cls, **changes: Any) -> Self:
-        """Return it with ten decisions, each at twice the rounds of the last one, up to 96 %.
+        """Return it with ten decisions, each at twice the rounds of the previous one, up to 96 %.
 
         Parameters
         ----------

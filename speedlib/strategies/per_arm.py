@@ -20,10 +20,10 @@ __all__ = ["PerArm"]
 class PerArm(ExploreThenCommit):
     r"""Evaluate the policy action by action.
 
-    Explore the actions of the target policy alike, estimate the variance of each from its own
-    rewards, pull the remaining rounds by Neyman's allocation
-    :math:`b(a) \propto \pi(a)\,\hat\sigma(a)`, and estimate the value by
-    :math:`\sum_a \pi(a)\,\bar r(a)`. On one-hot features the allocation is PE-optimal.
+    Explore the actions of the target policy equally, estimate the variance of each from its own
+    rewards, pull the remaining rounds by Neyman's allocation :math:`b(a) \propto
+    \pi(a)\,\hat\sigma(a)`, and estimate the value by :math:`\sum_a \pi(a)\,\bar r(a)`. On one-hot
+    features the allocation is PE-optimal.
 
     Parameters
     ----------

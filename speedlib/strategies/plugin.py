@@ -1,4 +1,4 @@
-"""Plug-in strategies: commit to what a criterion calls optimal for the estimated variances."""
+"""Plug-in strategies: commit to the design that is optimal for the estimated variances."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ __all__ = ["SPEED", "AOptimal", "DOptimal", "GOptimal", "PlugIn"]
 class PlugIn(ExploreThenCommit):
     r"""Explore, estimate :math:`\Sigma_*`, and commit to a design for the estimated variances.
 
-    All plug-in strategies share exploration, estimation and commitment and differ in the design.
-    One of one's own is a subclass with a `default_name` and a method `designs`.
+    All plug-in strategies share exploration, estimation and commitment, and differ in the design.
+    Your own plug-in strategy is a subclass with a `default_name` and a method `designs`.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ class PlugIn(ExploreThenCommit):
     reweighted : bool
         Whether a second regression weights the squared residuals by the first one's variances.
     tolerance : float
-        Efficiency that the design may miss, strictly between 0 and 1: the paper's approximate
-        oracle. By default 1e-6, and 1e-9 for SPEED.
+        How far the design's efficiency may fall short of 1, strictly between 0 and 1: the paper's
+        approximate oracle. By default 1e-6, and 1e-9 for SPEED.
     exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
-        See `ExploreThenCommit`. ``exploration_rounds="tuned"`` needs an exploration that
-        determines the variances and is not offered for ``"pca"``.
+        See `ExploreThenCommit`. ``exploration_rounds="tuned"`` needs an exploration that determines
+        the variances, so it is not offered for ``"pca"``.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class PlugIn(ExploreThenCommit):
     >>> import numpy as np
     >>> from speedlib import unit_ball
     >>> @dataclass(frozen=True, kw_only=True)
-    ... class Even(PlugIn):  # explores, then pulls all actions alike
+    ... class Even(PlugIn):  # explores, then pulls all actions equally
     ...     default_name = "Even"
     ...
     ...     def designs(self, variances, setting):
@@ -87,9 +87,8 @@ class PlugIn(ExploreThenCommit):
         check_share("tolerance", self.tolerance)
         if self.tuned and self.exploration == "pca":
             raise ValueError(
-                'exploration_rounds: "tuned" weighs what exploration costs against what it '
-                'determines, and "pca" does not determine the variances; '
-                'use exploration="identifiable" or "uniform"'
+                'exploration_rounds: "tuned" needs an exploration that determines the variances, '
+                'and exploration="pca" does not; use exploration="identifiable" or "uniform"'
             )
 
     @property
@@ -99,8 +98,7 @@ class PlugIn(ExploreThenCommit):
         if self.exploration == "identifiable":
             return super().cure
         return (
-            'take exploration="identifiable", as SPEED.practical() does, and more '
-            "exploration_rounds"
+            'use exploration="identifiable", as SPEED.practical() does, and more exploration_rounds'
         )
 
     @abstractmethod
@@ -121,7 +119,7 @@ class PlugIn(ExploreThenCommit):
         return estimate.floored(self.variance_floor), estimate
 
     def determined(self, explored: Counts, setting: Setting) -> tuple[Flags, str]:
-        """Return whose variances are functions of the explored ones; see `identifiability`."""
+        """Return which variances the explored ones determine; see `identifiability`."""
         found = identifiability(setting.features, explored)
         return found.determined, repr(found)
 
@@ -135,8 +133,8 @@ class PlugIn(ExploreThenCommit):
         r"""Return :math:`\Gamma^* = \sqrt{\psi\,n}` of the PE-optimal design for these variances.
 
         A variance far below the others makes :math:`\psi` large. A pilot of :math:`\Gamma_0` rounds
-        cannot tell one that is truly small from an error of relative size
-        :math:`\Gamma_0^{-1/2}`, so that variances are first raised to this share of their mean.
+        cannot distinguish one that is truly small from an error of relative size
+        :math:`\Gamma_0^{-1/2}`, so variances are first raised to this share of their mean.
         """
         share = 1.0 / np.sqrt(self.exploration_length(setting.rounds))
         variances = np.maximum(variances, share * variances.mean(axis=-1, keepdims=True))
@@ -160,19 +158,19 @@ class SPEED(PlugIn):
     Parameters
     ----------
     label : str, optional
-        Name in tables and figures, to tell variants of one strategy apart.
+        Name in tables and figures, to distinguish variants of one strategy.
     exploration : {"pca", "uniform", "identifiable"}
-        Which actions are explored: one along each principal axis of the features, as printed; all
-        alike; or as many as determine all variances.
+        Which actions are explored. ``"pca"``, as printed: one along each principal axis of the
+        features; ``"uniform"``: all equally; ``"identifiable"``: enough to determine all variances.
     exploration_rounds : int or str
         :math:`\Gamma`, at least 1 and less than n: a number; ``"sqrt"``, the paper's
         :math:`\lfloor\sqrt n\rfloor`; a multiple of a power of n, such as ``"2*n^0.4"``; or
-        ``"tuned"``, by which a pilot chooses it (not with ``"pca"``).
+        ``"tuned"``: a pilot chooses it (not with ``"pca"``).
     exploration_sampling : {"random", "balanced"}
-        Whether exploration draws its actions or apportions them.
+        Whether exploration draws its actions at random or apportions them evenly.
     covariance : {"lstsq", "psd", "ridge"}
-        How the variances are estimated: least squares, as printed; the best positive semidefinite
-        matrix; or least squares with a penalty.
+        How the variances are estimated. ``"lstsq"``, as printed: least squares; ``"psd"``: least
+        squares over positive semidefinite matrices; ``"ridge"``: least squares with a penalty.
     ridge : float
         Penalty of ``"ridge"``, strictly between 0 and 1.
     reweighted : bool
@@ -180,16 +178,16 @@ class SPEED(PlugIn):
     variance_floor : float
         Estimated variances are raised to at least this share of the mean squared residual.
     rounding : {"floor", "ceil", "efficient"}
-        From the design to whole pulls. ``"floor"``, as printed, may drop an action that the value
-        needs; ``"efficient"`` drops none and spends the budget.
+        How the design becomes whole pulls. ``"floor"``, as printed, may drop an action that the
+        value needs; ``"efficient"`` drops none and spends the budget.
     keep_exploration : bool
         Whether exploration rewards enter the final estimate, too. The paper drops them.
     tolerance : float
-        Efficiency that the design may miss, strictly between 0 and 1.
+        How far the design's efficiency may fall short of 1, strictly between 0 and 1.
 
     See Also
     --------
-    SPEED.practical : The choices one would make in an experiment of one's own.
+    SPEED.practical : The choices for an experiment of your own.
     speedlib.trials.Strategy.begin : Start a trial, ``begin(features, policy, rounds, rng=...)``.
     speedlib.trials.play : Play it to its end.
     speedlib.simulation.mse_curve : Compare strategies by simulation.
@@ -199,16 +197,17 @@ class SPEED(PlugIn):
     The defaults are the printed algorithm, with the readings named in
     `speedlib.exploration.pca_directions` and `speedlib.covariance.estimate_covariance`. As printed
     it explores d actions, which do not determine the d(d+1)/2 entries of :math:`\Sigma_*`: the
-    design it commits to need not approach the optimal one.
+    design that it commits to need not approach the optimal one.
 
-    The interval does not rest on these variances but on the scatter of the rewards that enter the
-    estimate (`ExploreThenCommitTrial.estimate`), at the fixed end of the experiment. It holds its
-    level all the same: on nine random tables of 12 actions in 6 dimensions with Gaussian noise,
-    95 % intervals of the printed SPEED held the value in 95.0 % of the trials whose committed
-    actions had two rewards or more each (n = 100, 300, 1,000; 20,000 trials a table). Where one has
-    a single reward, a variance learnt in exploration stands in: 95 to 96 % there. If exploration
-    does not determine that variance, a trial warns as soon as it commits (`DesignWarning`; a batch
-    of replications does not), for then nothing promises this. `SPEED.practical` rarely has to.
+    The interval does not use these variances but the scatter of the rewards that enter the estimate
+    (`ExploreThenCommitTrial.estimate`), at the fixed end of the experiment. It still holds its
+    level: on nine random tables of 12 actions in 6 dimensions with Gaussian noise, 95 % intervals
+    of the printed SPEED held the value in 95.0 % of the trials whose committed actions had two
+    rewards or more each (n = 100, 300, 1,000; 20,000 trials a table). Where an action has a single
+    reward, a variance learnt in exploration replaces its scatter: 95 to 96 % there. If exploration
+    does not determine that variance, nothing guarantees the level, and a trial warns as soon as it
+    commits (`DesignWarning`; a batch of replications does not warn). `SPEED.practical` rarely has
+    to.
 
     Examples
     --------
@@ -225,10 +224,10 @@ class SPEED(PlugIn):
 
     @classmethod
     def practical(cls, **changes: Any) -> Self:
-        r"""Return SPEED as one would run it: the choices that the printed algorithm leaves open.
+        r"""Return practical SPEED: the choices for an experiment of your own.
 
         Exploration determines the variances of all actions (``exploration="identifiable"``), is
-        apportioned (``exploration_sampling="balanced"``) and as long as its data recommend
+        apportioned (``exploration_sampling="balanced"``) and lasts as long as its data recommend
         (``exploration_rounds="tuned"``); the estimated covariance is positive semidefinite
         (``covariance="psd"``); no action that the value needs is rounded away, and the budget is
         spent (``rounding="efficient"``).
@@ -250,10 +249,10 @@ class SPEED(PlugIn):
 
         Notes
         -----
-        It runs with any budget from 2 rounds on, but few rounds have limits. Below about 2 d rounds
-        the pulls may not determine the value; `ValueEstimate.estimable` then says so. If no two
-        rewards of an action differ, nothing shows how noisy they are: the interval is infinite or,
-        with a handful of rounds, too short. Below a few dozen rounds exploration hardly helps.
+        It runs with any budget of at least 2 rounds, but a small budget has limits. Below about 2 d
+        rounds the pulls may not determine the value; `ValueEstimate.estimable` then says so. If no
+        two rewards of an action differ, nothing shows how noisy they are: the interval is infinite
+        or, with a handful of rounds, too short. Below a few dozen rounds exploration hardly helps.
         On nine random tables of 12 actions in 6 dimensions with Gaussian noise, 95 % intervals held
         the value in 94 to 96 % of 2,000 trials each for n = 300 to 30,000, and on the first table
         in 94.8 to 95.1 % of 20,000. From n = 1,000 on their median length was at most 1.11 times
@@ -287,9 +286,9 @@ class SPEED(PlugIn):
 
 
 class _WholeSpace(PlugIn):
-    """A criterion that asks for every direction, so that the features must span them all.
+    """A criterion that needs every direction, so the features must span them all.
 
-    Its strategies have the choices of `PlugIn` and `ExploreThenCommit`, and `begin` refuses
+    Its strategies have the parameters of `PlugIn` and `ExploreThenCommit`, and `begin` refuses
     features that do not span.
     """
 
@@ -300,7 +299,7 @@ class _WholeSpace(PlugIn):
         if rank < d:
             raise ValueError(
                 f"features: {self.name} needs actions that span all {d} dimensions; they span "
-                f"{rank}. Drop dependent features, or take a strategy that estimates one value"
+                f"{rank}; drop dependent features, or use a strategy that estimates one value"
             )
         return super()._trial(setting)
 
@@ -308,7 +307,7 @@ class _WholeSpace(PlugIn):
 class AOptimal(_WholeSpace):
     r"""Commit to the design that minimises :math:`\mathrm{Tr}\,A(b)^{-1}`.
 
-    The choices are those of `PlugIn` and `ExploreThenCommit`. The features must span the space:
+    The parameters are those of `PlugIn` and `ExploreThenCommit`. The features must span the space:
     `begin` refuses others.
 
     Examples
@@ -330,7 +329,7 @@ class AOptimal(_WholeSpace):
 class DOptimal(_WholeSpace):
     r"""Commit to the design that maximises :math:`\det A(b)`.
 
-    The choices are those of `PlugIn` and `ExploreThenCommit`. The features must span the space:
+    The parameters are those of `PlugIn` and `ExploreThenCommit`. The features must span the space:
     `begin` refuses others.
 
     Examples
@@ -352,9 +351,9 @@ class DOptimal(_WholeSpace):
 class GOptimal(_WholeSpace):
     r"""Commit to the homoscedastic G-optimal design, as the paper understands G-optimality.
 
-    It minimises :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances: whatever exploration
-    finds, the design is the same. The estimate is weighted by the estimated variances, as for the
-    other plug-in strategies, whose choices it has. The features must span the space: `begin`
+    It minimises :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances, so exploration does
+    not change the design. The estimate is weighted by the estimated variances, as for the other
+    plug-in strategies. The parameters are theirs, too. The features must span the space: `begin`
     refuses others.
 
     Examples

@@ -56,6 +56,6 @@ def test_what_is_wrong_is_found_and_fails_if_that_is_asked(audited: Any) -> None
     assert "first picture 1." in said
     assert "picture without caption: two arrows" in said
     assert 'cut: pre "x = 1; x = 1;' in said
-    assert "characters a line, wanted 65 to 75" in said
+    assert "characters a line; target: 65 to 75" in said
     assert "good.html: fine" in said
     assert audited(bad=BAD).returncode == 0

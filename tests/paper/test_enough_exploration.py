@@ -80,7 +80,7 @@ def test_a_single_reward_of_a_committed_action_is_named() -> None:
 def test_a_pilot_goes_on() -> None:
     text = said([5, 5, 5, 0], pilot=True)
     assert text.startswith("**A pilot.** The pilot of exploration, 15 rounds")
-    assert text.endswith("The next phase goes on from there.")
+    assert text.endswith("The next phase continues from there.")
     assert said([5, 5, 5, 0], pilot=True, begun=True) == text
     assert said([5, 5, 0, 0], pilot=True).startswith("**Not enough")
 

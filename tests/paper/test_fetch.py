@@ -114,7 +114,7 @@ def test_a_file_is_taken_out_of_its_archive_and_found_from_then_on(
 
 def test_another_archive_is_refused_with_both_hashes(server: Server, cache: Path) -> None:
     dataset = served(server.url, archive=GOOD + b"!")
-    with pytest.raises(datasets.DatasetError, match="was thrown away: SHA256") as caught:
+    with pytest.raises(datasets.DatasetError, match="was discarded: SHA256") as caught:
         datasets.fetch(dataset)
     for part in (server.url, sha256(GOOD), sha256(GOOD + b"!"), "what to do: "):
         assert part in str(caught.value)
@@ -141,7 +141,7 @@ def test_an_answer_that_breaks_off_is_an_error(server: Server, cache: Path) -> N
 
 def test_an_archive_cut_short_by_its_server_is_an_error(server: Server, cache: Path) -> None:
     server.body, server.length = GOOD[:100], 100
-    with pytest.raises(datasets.DatasetError, match="cut short") as caught:
+    with pytest.raises(datasets.DatasetError, match="may have been incomplete") as caught:
         datasets.fetch(served(server.url))
     assert sha256(GOOD[:100]) in str(caught.value)
     assert nothing_is_left(cache)
@@ -192,7 +192,7 @@ def test_an_archive_that_cannot_be_unpacked_is_an_error(
     server: Server, cache: Path, archive: bytes
 ) -> None:
     server.body, server.length = archive, len(archive)
-    with pytest.raises(datasets.DatasetError, match=r"away: .*(not a zip|no item)") as caught:
+    with pytest.raises(datasets.DatasetError, match=r"discarded: .*(not a zip|no item)") as caught:
         datasets.fetch(served(server.url, archive=archive))
     assert server.url in str(caught.value)
     assert nothing_is_left(cache)
@@ -215,7 +215,7 @@ def test_a_cache_that_cannot_be_made_is_an_error(server: Server, cache: Path) ->
     cache.write_text("a file where the folder should be")
     with pytest.raises(datasets.DatasetError, match=r"cannot be written: .*exists") as caught:
         datasets.fetch(served(server.url))
-    assert "mend the permissions" in str(caught.value)
+    assert "correct the permissions" in str(caught.value)
 
 
 def test_pooch_says_nothing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ def test_terms_come_before_anything_is_fetched(server: Server, cache: Path) -> N
 @pytest.mark.usefixtures("catalogue")
 def test_the_answer_to_the_terms_decides(cache: Path) -> None:
     told: list[str] = []
-    with pytest.raises(ValueError, match="terms were not agreed to"):
+    with pytest.raises(ValueError, match="terms were not accepted"):
         fetch_dataset("movielens-1m", lambda: False, told.append)
     assert nothing_is_left(cache)
     fetch_dataset("movielens-1m", lambda: True, told.append)
@@ -291,7 +291,7 @@ def test_fetch_list_and_check_agree(cache: Path) -> None:
     assert f"not here; to get it: {PROGRAM} data fetch movielens-1m" in run("list")[1]
     code, told, _ = run("check")
     assert code == 0
-    assert told.count("is as it should be") == 2
+    assert told.count("is the expected file") == 2
     assert run("check", "movielens-1m")[0] == 1
     code, told, _ = run("fetch", "movielens-1m", "--agree")
     assert code == 0
@@ -326,7 +326,7 @@ def test_a_named_folder_that_is_none_fails_every_command(
     monkeypatch.setenv(files.VARIABLE, str(cache / "typo"))
     code, _, said = run(*command)
     assert code == 3
-    assert "SPEEDLIB_DATA_DIR is" in said and "which is no folder" in said
+    assert "SPEEDLIB_DATA_DIR is" in said and "which is not a folder" in said
 
 
 def test_what_is_embedded_need_not_be_fetched() -> None:

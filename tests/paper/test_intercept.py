@@ -61,7 +61,7 @@ def test_features_that_hold_a_constant_need_none() -> None:
     y = 5 + shares[:, 0]
     assert constant_term(shares, y) is None
     assert "multiples of the features sum to a constant" in note(shares, y)
-    assert "need not add" in note(shares, y, intercept=True)
+    assert "already has an intercept without" in note(shares, y, intercept=True)
 
 
 def test_a_row_that_is_met_exactly_says_nothing() -> None:
@@ -78,17 +78,17 @@ def test_a_row_that_is_met_exactly_says_nothing() -> None:
 
 def test_the_note_says_what_is_so() -> None:
     X, y = table()
-    assert "do not clearly ask" in note(X, y)
+    assert "do not clearly need" in note(X, y)
     missing = note(X, y + 50)
-    assert "**The model has no intercept, and these data ask for one:**" in missing
+    assert "**The model has no intercept, but these data need one:**" in missing
     assert "choose `intercept = true`" in missing
     rest = y + 50 - X @ np.linalg.lstsq(X, y + 50, rcond=None)[0]
     assert f"{rest.mean():.3g} (standard error {rest.std(ddof=1) / 20:.2g}) above" in missing
     assert "below the fit" in note(X, y - 50)
-    assert "takes the mean of the target for known" in note(
+    assert "treats the mean of the target as known" in note(
         X - X.mean(0), y - y.mean(), centred=True
     )
-    assert "too few to tell" in note(X[:4], y[:4])
+    assert "too few rows to judge" in note(X[:4], y[:4])
     full = np.column_stack([X, np.ones(len(X))])
     theta = np.linalg.lstsq(full, y + 50, rcond=None)[0]
     said = intercept_note(X, y + 50, theta, intercept=True, centred=False)

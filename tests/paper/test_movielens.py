@@ -77,7 +77,9 @@ def test_only_films_with_enough_ratings_are_drawn() -> None:
     drawn = draw_run(model, np.random.default_rng(1), n_films=10, min_ratings=most, n_low=2)
     allowed = model.features[model.counts >= most]
     assert all((allowed == x).all(axis=1).any() for x in drawn.bandit.features)
-    with pytest.raises(ValueError, match=r"min_ratings: only .* films have .* ratings; 100"):
+    with pytest.raises(
+        ValueError, match=r"min_ratings: 100 movies are needed, but only .* have .* ratings"
+    ):
         draw_run(model, np.random.default_rng(1), min_ratings=most)
 
 

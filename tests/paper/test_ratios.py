@@ -152,7 +152,7 @@ def test_the_policy_may_have_been_measured_apart() -> None:
     assert over_policy(apart, "On-policy", base)["SPEED"][1] == pytest.approx([2.0, 5.0, 6.0])
     with pytest.raises(ValueError, match="policy: must be one of SPEED; got 'On-policy'"):
         over_policy(apart, "On-policy")
-    with pytest.raises(ValueError, match="base: needs the rounds"):
+    with pytest.raises(ValueError, match="base: must have the same rounds"):
         over_policy(curves([[1.0]], [[0.0]], [10]), "On-policy", base)
 
 

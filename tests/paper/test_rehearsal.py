@@ -69,7 +69,9 @@ def test_an_experiment_goes_the_same_way_in_any_unit() -> None:
 
 @pytest.mark.parametrize("noise", [[1.0], [1.0, 1.0, 1.0], [1.0, 0.0], [1.0, -1.0], [1.0, np.nan]])
 def test_noise_that_does_not_fit_is_refused(noise) -> None:
-    with pytest.raises(ValueError, match=r"noise: give 2 numbers greater than 0, one a feature"):
+    with pytest.raises(
+        ValueError, match=r"noise: give 2 numbers greater than 0, one for each feature"
+    ):
         draw(table(), noise=noise)
 
 

@@ -18,4 +18,4 @@ def test_each_way_is_judged_by_its_own_interval() -> None:
     first, second, third = saving_sentence(saving, 1000, ("a", "b", "c")).splitlines()
     assert first == "- Against a: **the experiment saves about 50% of the rounds.**"
     assert "b: **the experiment loses: about 500 rounds" in second and "these 1,000" in second
-    assert "c: not decided, since the interval holds the budget of 1,000" in third
+    assert "c: not decided, since the interval contains the budget of 1,000" in third

@@ -168,7 +168,7 @@ def test_a_small_share_is_kept_and_one_too_small_refused():
     x, c = np.eye(2), np.ones(2)
     vertices, shares = discarding.cheapest_vertices(x, c, np.array([[1, 1e-12]]))
     assert vertices.tolist() == [[1, 1]] and shares[0] == pytest.approx([1 / (1 + 1e-6), 1e-6])
-    with pytest.raises(ValueError, match="estimated: needs a share below 1e-09"):
+    with pytest.raises(ValueError, match="estimated: leads to a share below 1e-09"):
         discarding.cheapest_vertices(x, c, np.array([[1, 1], [1, 1e-20]]))
 
 
@@ -282,5 +282,5 @@ def test_the_strategy_of_the_theorem_keeps_to_it_at_the_least_length(d, u):
 def test_too_short_an_exploration_is_refused():
     with pytest.raises(ValueError, match="length: must give 2 pulls to each of 8 actions"):
         discarding.explored_alike(1000, 15, 8)
-    with pytest.raises(ValueError, match="and leave some of 16"):
+    with pytest.raises(ValueError, match="and leave some of the 16 rounds"):
         discarding.explored_alike(16, 16, 8)

@@ -132,7 +132,7 @@ def test_refresh_writes_notebooks_and_ledger_once(tiny_book, kernels):
     assert derived["claims"]["prop-1"].pop("seconds") == 1.0
     assert first["book/ledger.json"] == ledger_text(derived)
     times = {name: (tiny_book.root / name).stat().st_mtime_ns for name in first}
-    assert "nothing, all was up to date" in build("--refresh")
+    assert "nothing, everything was up to date" in build("--refresh")
     assert {name: (tiny_book.root / name).stat().st_mtime_ns for name in first} == times
 
 
@@ -247,18 +247,18 @@ def change(book, kind):
         ("no parameters cell", f"{FIG}: exactly one code cell must be tagged `parameters`; got 0"),
         ("no front paragraph", f"{FIG}: its first cell must have one paragraph `*In short:*"),
         ("loose number", f"{FIG}: cell 1 (# A page): 0.5: bind each number to the ledger"),
-        ("unread parameter", f"{FIG}: parameter x: no cell below reads it, or one replaces it"),
+        ("unread parameter", f"{FIG}: parameter x: no cell below reads it, or a cell replaces it"),
         ("no seed", f"{PROP}: a notebook that tests a claim needs a parameter `seed: int`"),
         ("narrow seed", f"{PROP}: seed: must be between 0 and 99; got 4294967295"),
         ("broken agreement", "book/agreement.json: file: Invalid JSON"),
         ("not a notebook", "fig.ipynb: is not a notebook"),
-        ("missing page", "_toc.yml names notebooks/figures/gone, and there is no such page"),
+        ("missing page", "_toc.yml names notebooks/figures/gone, but there is no such page"),
         ("broken toc", "_toc.yml is not YAML"),
         ("no registry", "book/claims.yml is missing"),
         ("claim without notebook", f"claim prop-1: {PROP} is not a notebook of the book"),
         ("notebook without claim", f"{PROP}: no claim of book/claims.yml names this notebook"),
-        ("claim without rule", "every claim has a rule"),
-        ("claim without record", f"claim prop-2: {PROP} holds no valid record of it"),
+        ("claim without rule", "rule: a claim must have one"),
+        ("claim without record", f"claim prop-2: {PROP} has no valid record of it"),
     ],
 )
 def test_what_breaks_the_contract_fails_the_build(tiny_book, kernels, kind, fault):
@@ -279,7 +279,7 @@ def test_outputs_that_break_the_contract_fail_the_build(tiny_book, kernels):
     kernels.text = "saved /home/me/f.png\n"
     said = build(code=3)
     assert f"{FIG}: cell 3 (print(x + 1)) names a local path: /home/me" in said
-    assert "as far as it came: _build/failed/notebooks/figures/fig.ipynb" in said
+    assert "unfinished notebook: _build/failed/notebooks/figures/fig.ipynb" in said
     assert states(tiny_book)[FIG] == ("failed", None)
 
 

@@ -141,12 +141,12 @@ def test_an_erratum_says_all_that_registry_and_ledger_know(press):
     assert words(found).startswith("The lemma")
     for term, text in [
         ("Printed", "One < two. Lemma 1, Section 2"),
-        ("Read", "One number for all bandits."),
+        ("How we read it", "One number for all bandits."),
         ("Verdict", "✗ contradicted page of the claim"),
-        ("Found", "2.50 [2.40, 2.60]; the claim: at most 1. Measured: their ratio."),
+        ("Found", "2.50 [2.40, 2.60]; the claim says at most 1. Measured: their ratio."),
         ("Counterexample", r"Take \(x = 1\): it is 5/2."),
         ("Corrected", "✓ supported The lemma, mended. One < two. lemma-1-corrected"),
-        ("Rests on it", "≈ thm-1"),
+        ("Used by", "≈ thm-1"),
     ]:
         pattern = rf"<dt>{term}(?:<[^>]+>)*</dt><dd>(.*?)</dd>\s*(?:<dt>|</dl>)"
         assert words(re.search(pattern, found, re.S)[1]) == text
@@ -165,8 +165,8 @@ def test_the_errata_hold_what_the_paper_says_by_severity_and_nothing_of_ours(pre
     assert "Nobody needs it." in words(entry(pages["errata"], "cor-1"))
     alone = words(entry(pages["errata"], "alone"))
     assert "Found 2.50 [2.40, 2.60]; empty if at most 1." in alone
-    assert "Why it is empty It is empty." in alone
-    assert "Read" not in alone
+    assert "Why it says nothing It is empty." in alone
+    assert "How we read it" not in alone
     assert words(pages["errata"].split('id="slips"')[1]).split("None.")[0].endswith("Slips¶ ")
     assert "Our bar" in words(pages["ledger"])
 
@@ -244,7 +244,7 @@ def test_the_map_links_tells_and_shows_without_colour(press):
     ]
     assert sorted(arrows) == ["broken", "firm", "firm", "firm"]
     labels = [text.text for text in svg.iter("text") if text.get("class") == "quiet"]
-    assert {"Lemma 1", "Proof of Lemma 1", "put right by us"} <= set(labels)
+    assert {"Lemma 1", "Proof of Lemma 1", "corrected by us"} <= set(labels)
     assert "http" not in ElementTree.tostring(svg, encoding="unicode")
 
 
@@ -256,7 +256,7 @@ def test_the_tables_say_what_the_picture_shows(press):
         for kind in ("survives", "falls", "fault", "firm")
     }
     assert "Of thm-1 Section 1 · thm-1 ✗ lemma-1" in tables["survives"]
-    assert "Of cor-1 Section 1 · cor-1 ≈ thm-1 and further down: ✗ lemma-1" in tables["falls"]
+    assert "Of cor-1 Section 1 · cor-1 ≈ thm-1 and indirectly: ✗ lemma-1" in tables["falls"]
     assert "The lemma Lemma 1, Section 2 · lemma-1 ≈ thm-1 ✓ lemma-1-corrected" in tables["fault"]
     assert "Of prop-1 Section 1 · prop-1 ✓ step" in tables["firm"]
     for kind, others in {"survives": ("cor-1", "prop-1"), "firm": ("thm-1", "cor-1")}.items():

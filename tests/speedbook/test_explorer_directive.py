@@ -101,7 +101,9 @@ def test_without_html_the_figure_stays(builder, page):
     text = " ".join(" ".join(files.values()).split())
     assert "three looks" in text and "psd=1" not in text
     assert "Two" in text
-    assert ("takes the variance 4 of action 3 for 25" if builder == "text" else "theorem-1") in text
+    assert (
+        "estimates the variance 4 of action 3 as 25" if builder == "text" else "theorem-1"
+    ) in text
 
 
 @pytest.mark.slow
@@ -111,7 +113,7 @@ def test_without_html_the_figure_stays(builder, page):
         (BARE.replace("unit-ball", "ball"), "explorer: preset must be one of unit-ball, "),
         (PLAIN.replace("explore\n:h", "third\n:h"), "tab must be one of design, explore; got"),
         (PLAIN.replace("half", "tall"), "explorer: height must be one of half, full; got 'tall'"),
-        ("```{explorer} unit-ball\n```\n", "explorer: say in a caption what it shows"),
+        ("```{explorer} unit-ball\n```\n", "explorer: it needs a caption that says what it shows"),
         (f"{BARE}\n{{explore}}`x <preset=ball>`\n", "preset: 'ball' does not fit"),
         (f"{BARE}\n{{explore}}`x <tab=third>`\n", "tab: 'third' does not fit design|explore"),
         (f"{BARE}\n{{explore}}`x <angle=3>`\n", "a key of preset, tab, arrow"),

@@ -359,7 +359,7 @@ def test_a_notebook_that_an_editor_saved_is_named_with_what_to_do(executed):
     executed.cells[1].metadata["execution"] = {"iopub.execute_input": "2024-01-01"}
     for saved in (str(nbformat.writes(executed)), clean.replace('": "', '":"')):
         problem = file_problem(name, saved)
-        assert problem.startswith(f"{name}: an editor saved it")
+        assert problem.startswith(f"{name}: the file differs from what `make refresh` writes")
         assert f"`git checkout {name}`" in problem and "`make refresh`" in problem
 
 

@@ -134,7 +134,7 @@ class TestKernels:
         assert tiny_book.snapshot() == before
         assert not list(tiny_book.root.rglob("*.part"))
         if kill != KILL:
-            assert "Interrupted: what was finished is kept, nothing is half-written." in said
+            assert "Interrupted: finished work is kept, and no file is half-written." in said
             assert "Traceback" not in said
             assert not (tiny_book.root / "_build" / "running").exists()
 
@@ -166,7 +166,7 @@ class TestKernels:
         assert not (folder / "manifest.json").exists()
         if kill != KILL:
             assert folder.name.endswith("-interrupted") and not folder.name.startswith(".")
-            assert f"Interrupted: as far as it came: {folder}." in said.replace("\n", "")
+            assert f"Interrupted: unfinished run: {folder}." in said.replace("\n", "")
             assert "before" in (folder / "fig.ipynb").read_text()
             assert not list(folder.rglob(".*"))
         else:
@@ -365,9 +365,9 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("command", "moment", "told"),
     [
-        ("build", "commands.build.execute_all", "what was finished is kept"),
-        ("build", "commands.build.press", "nothing is half-written"),
-        ("rerun fig", "run.folder.execute_all", "before there was anything to keep"),
+        ("build", "commands.build.execute_all", "finished work is kept"),
+        ("build", "commands.build.press", "no file is half-written"),
+        ("rerun fig", "run.folder.execute_all", "there was nothing to keep yet"),
         ("verify", "commands.verify.execute_all", "nothing was stored"),
     ],
 )

@@ -145,7 +145,7 @@ def test_notebooks_are_compared_without_the_users_settings_and_saved_ones_are_na
     )
     said = done.stdout + done.stderr
     assert "1 failed, 3 passed" in said, said
-    assert "\nsaved.ipynb: an editor saved it" in said
+    assert "\nsaved.ipynb: the file differs from what `make refresh` writes" in said
     assert "\ngood.ipynb" not in said.rpartition("notebooks that differ")[2]
 
 

@@ -126,7 +126,9 @@ def test_the_intervals_of_a_page_hold_together(levels):
     two = Registry(claims=(claim(), claim(id="prop-2")))
     entries = [entry(id=f"prop-{i + 1}", level=level) for i, level in enumerate(levels)]
     (problem,) = problems(two, {PAGE: claim_page(*entries)})
-    assert problem.startswith(f"{PAGE}: its intervals miss with probability up to 0.00")
+    assert problem.startswith(
+        f"{PAGE}: the probability that one of its intervals misses is up to 0.00"
+    )
     fine = [{**each, "level": 0.9995} for each in entries]
     assert len(derive_ledger(two, {PAGE: claim_page(*fine)})["claims"]) == 2
 
@@ -143,7 +145,7 @@ def test_what_does_not_fit_together_is_named():
     other = "notebooks/claims/other.ipynb"
     assert problems(one, {}) == [f"claim prop-1: {PAGE} is not a notebook of the book"]
     assert problems(one, {PAGE: claim_page()}) == [
-        f"claim prop-1: {PAGE} holds no valid record of it"
+        f"claim prop-1: {PAGE} has no valid record of it"
     ]
     assert problems(one, {PAGE: page, other: claim_page()}) == [
         f"{other}: no claim of book/claims.yml names this notebook"
@@ -170,14 +172,14 @@ def test_a_forged_or_outdated_verdict_is_named():
     page = claim_page(entry())
     stricter = claim(rule={"kind": "equal", "value": 1, "tolerance": 0.001})
     stale = (
-        f"{PAGE}: the record of claim prop-1 is stale: it says supported, and by the rule it is "
+        f"{PAGE}: the record of claim prop-1 is stale: it says supported, but the rule gives "
         "inconclusive"
     )
     assert stale in problems(Registry(claims=(stricter,)), {PAGE: page})
     for forged in ("contradicted", "no verdict", None):
         page.cells[1].outputs[0].metadata.speedbook.claim["verdict"] = forged
         found = problems(Registry(claims=(claim(),)), {PAGE: page})
-        assert f"it says {forged}, and by the rule it is supported" in found[0]
+        assert f"it says {forged}, but the rule gives supported" in found[0]
     del page.cells[1].outputs[0].metadata.speedbook.claim["verdict"]
     assert "it says None" in problems(Registry(claims=(claim(),)), {PAGE: page})[0]
 

@@ -19,6 +19,8 @@ LIGHT = """<link href="../_static/custom.css" rel="stylesheet" />
 <script src="../_static/book.js?v=1"></script>
 """
 
+FORMULA = r'<span class="math notranslate nohighlight">\(x\)</span>'
+
 
 def test_a_page_loads_neither_icons_nor_the_index_of_the_search() -> None:
     assert without_unused_scripts(HEAD) == LIGHT
@@ -58,6 +60,10 @@ def test_the_page_of_the_search_keeps_its_index() -> None:
         ("<td>1.5 [-0.4, 1.6]</td>", "<td>1.5 [-0.4,\u00a01.6]</td>"),
         ("<td>noise ± 1, in 2 rounds (n = 1,000)</td>", None),
         ("<p>1.000 ± 0.002</p>", None),
+        (
+            f"<p>({FORMULA}), then {FORMULA} is</p>",
+            f'<p>(<span class="sb-whole">{FORMULA}),</span> then {FORMULA} is</p>',
+        ),
     ],
 )
 def test_what_has_no_name_gets_one_and_all_else_stays(page: str, expected: str | None) -> None:

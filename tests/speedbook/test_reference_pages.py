@@ -46,7 +46,7 @@ GROUPS = [
 def test_every_claim_belongs_to_a_group_and_every_entry_of_the_groups_holds_one() -> None:
     groups, claims = load_groups(ROOT), load_registry(ROOT).claims
     found = grouped(groups, claims)
-    assert None not in found, f"book/groups.yml: no group holds {found.get(None)}"
+    assert None not in found, f"book/groups.yml: no group contains {found.get(None)}"
     assert all(found.values())
     names = [claim.id for claim in claims]
     for group in groups:
@@ -124,7 +124,7 @@ def test_the_ledger_stands_in_groups_with_their_tallies(press) -> None:  # noqa:
 @pytest.mark.slow
 def test_a_claim_without_a_group_is_a_fault_and_is_shown(press) -> None:  # noqa: F811
     pages, warnings = press(groups=GROUPS[:2])
-    assert "book/groups.yml: no group holds alone, bar" in warnings
+    assert "book/groups.yml: no group contains alone, bar" in warnings
     assert 'id="claim-bar"' in pages["ledger"]
 
 
@@ -134,15 +134,15 @@ def test_the_errata_begin_with_a_summary_of_the_gravest(press) -> None:  # noqa:
     top = pages["errata"].split('id="conclusions"')[0]
     counts = re.search(r'<ul class="errata-counts.*?</ul>', top, re.S)[0]
     assert words(counts) == (
-        "0 readings of a conclusion fall 2 statements are false or empty "
+        "0 readings of a conclusion fail 2 statements are false or empty "
         "1 step of a proof fails 0 slips"
     )
     assert 'href="#errata-proof-step"' in counts
     gravest = re.search(r'<ul class="errata-gravest.*?</ul>', top, re.S)[0]
     lines = [words(line) for line in re.findall("<li>.*?</li>", gravest, re.S)]
     assert lines == [
-        "✗ Lemma 1: The lemma contradicted, repaired",
-        "✗ Section 1: Of cor-1 contradicted, not repaired",
+        "✗ Lemma 1: The lemma contradicted, corrected",
+        "✗ Section 1: Of cor-1 contradicted, not corrected",
     ]
     assert 'href="#erratum-lemma-1"' in gravest
 

@@ -82,7 +82,7 @@ def test_the_folder_holds_all_of_it(rich_run):
     assert (folder / "results/records.csv").read_text() == (
         "id,verdict,estimate,low,high,level,replications,seed\nprop-1,contradicted,2.0,2.0,2.0,,,7\n"
     )
-    assert f"All of it is in {folder}" in said
+    assert f"The results are in {folder}" in said
     assert "\x1b" not in said
     assert folder.joinpath("prop-1.html").as_uri() in said
 
@@ -250,12 +250,12 @@ def test_what_a_manifest_says_must_still_fit(there):
     assert "y: the notebook no longer has this parameter" in refused(parameters={"y": 1})
     assert "x: must be between 1 and 9; got 10" in refused(parameters={"x": 10})
     assert "the book has none of this name; nearest: prop-1" in refused(notebook="prop1")
-    assert "it goes with no -p" in refused("-p", "x=2")
-    assert "the manifest is of notebooks/claims/prop-1.ipynb, not of fig" in refused("fig")
+    assert "cannot be combined with -p" in refused("-p", "x=2")
+    assert "the manifest is for notebooks/claims/prop-1.ipynb, not for fig" in refused("fig")
     assert "is not a manifest: format" in refused(format=2)
     assert "No such file" in rerun("--from", "none.json", code=2)
     said = rerun(code=2)
-    assert "name a NOTEBOOK" in said
+    assert "give a NOTEBOOK" in said
     assert re.search(r"the book has:\n  claims: prop-1\n  figures: fig$", said.strip())
 
 

@@ -53,7 +53,7 @@ def test_a_failing_cell_prints_error_and_place_and_keeps_the_partial_notebook(bo
     assert f"{FIG}: cell 5 (y = x)" in said
     assert "RuntimeError: on purpose" in said
     folder = failed(book.root)
-    assert f"as far as it came: {folder}" in said
+    assert f"unfinished run: {folder}" in said
     cells = code_cells(read_notebook(folder / "fig.ipynb"))
     assert cells[2].outputs[0].text == "before\n"
     assert cells[-1].execution_count is None

@@ -243,7 +243,7 @@ def test_a_figure_with_a_caption_is_one_figure_with_a_number_that_links_find():
     )
     assert (text.count("<figure"), text.count("<figcaption")) == (3, 2)
     assert 'As <a class="reference external" href="#fig-b">Picture 2</a>' in text
-    assert "a picture of another page show." in text
+    assert "a picture on another page show." in text
     figure = re.search(r'<figure[^>]*id="fig-b".*?</figure>', text, re.S)[0]
     assert figure.count("<img") == 1
     shown = "Picture 2 It falls by 1.5, see [Elfving, 1952]."

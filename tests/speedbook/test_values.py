@@ -330,7 +330,7 @@ def test_an_unknown_notebook_gets_the_nearest_and_an_ambiguous_one_all(tiny_book
     with pytest.raises(ValueError, match=r"notebook prop1: the book has none.*nearest: prop-1"):
         find_notebook(tiny_book.root, "prop1")
     tiny_book.notebook("notebooks/claims/fig.ipynb", tiny_notebook("x"))
-    with pytest.raises(ValueError, match=f"may be notebooks/claims/fig.ipynb or {FIG}"):
+    with pytest.raises(ValueError, match=f"several fit, notebooks/claims/fig.ipynb and {FIG}"):
         find_notebook(tiny_book.root, "fig")
 
 

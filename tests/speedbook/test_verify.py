@@ -158,9 +158,9 @@ def test_a_notebook_runs_once_for_all_its_claims_and_not_for_the_untestable(kern
     ("estimate", "told"),
     [
         (1.1, "? inconclusive, 1.100 [1.080, 1.120]; committed: ✓ supported, 1.001 [0.990, 1.010]. "
-         "The interval misses the rule, equal to 1 ± 0.1, by 0.02."),
+         "The interval violates the rule, equal to 1 ± 0.1, by 0.02."),
         (1.5, "✗ contradicted, 1.500 [1.480, 1.520]; committed: ✓ supported, 1.001 [0.990, 1.010]. "
-         "The interval misses the rule, equal to 1 ± 0.1, by 0.42."),
+         "The interval violates the rule, equal to 1 ± 0.1, by 0.42."),
     ],
 )  # fmt: skip
 def test_a_moved_verdict_is_1_and_says_by_how_much(kernels, estimate, told):
@@ -171,7 +171,7 @@ def test_a_moved_verdict_is_1_and_says_by_how_much(kernels, estimate, told):
 
 def test_a_verdict_better_than_the_committed_one_has_moved_too(book, kernels):
     commit(book, verdict="contradicted", estimate=2.0, interval=[1.9, 2.1])
-    assert "keeps the rule, equal to 1 ± 0.1, with 0.079 to spare." in verify(code=1)
+    assert "satisfies the rule, equal to 1 ± 0.1, with 0.079 to spare." in verify(code=1)
 
 
 def test_one_seed_of_many_that_differs_is_counted_and_named(kernels):
@@ -195,7 +195,7 @@ def test_quiet_tells_of_differences_only(kernels):
 
 def test_a_claim_without_a_committed_row_has_moved(book, kernels):
     (book.root / "book" / "ledger.json").unlink()
-    assert "Claim prop-1: the committed ledger has no row of it" in verify(code=1)
+    assert "Claim prop-1: the committed ledger has no row for it" in verify(code=1)
 
 
 def test_an_untestable_claim_that_had_a_verdict_has_moved(book, kernels):
@@ -226,7 +226,7 @@ def test_the_full_setting_is_applied(book, kernels, tiny_notebook):
     [
         (["prop1"], "has no claim 'prop1'; nearest: prop-1"),
         (["prop1", "opn"], "has no claim 'opn'; nearest: open"),
-        (["--store"], "--store: stores the agreement of fresh seeds; give --seeds 2 or more"),
+        (["--store"], "--store: stores the agreement of fresh seeds; add --seeds 2 or more"),
         (["--seeds", "0"], "--seeds"),
         (["--seeds", "x"], "--seeds"),
     ],
@@ -358,7 +358,7 @@ def test_lines_of_code_and_data_make_no_agreement_stale(book, kernels, name):
 def test_agreement_with_a_rule_that_no_ledger_has_is_not_stored(book, kernels):
     edit(book.root / "book/claims.yml", "tolerance: 0.1", "tolerance: 0.2")
     said = verify("--seeds", 2, "--store", code=2)
-    assert "claim prop-1: the committed ledger has another rule or none" in said
+    assert "claim prop-1: the committed ledger has another rule, or none" in said
     assert not kernels.jobs
 
 

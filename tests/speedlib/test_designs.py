@@ -428,5 +428,5 @@ def test_a_direction_just_outside_the_span_is_outside_at_every_door(seed: int) -
     with pytest.raises(ValueError, match="direction: not in the span"):
         optimal_design(features, ones, direction=outside)
     assert exchange_design(features, "linear", matrix=np.outer(inside, inside)).value > 0
-    with pytest.raises(ValueError, match="miss some that the criterion asks for"):
+    with pytest.raises(ValueError, match="miss some that the criterion needs"):
         exchange_design(features, "linear", matrix=np.outer(outside, outside))

@@ -104,7 +104,7 @@ def test_a_seed_gives_the_same_factors_and_the_start_is_the_only_chance() -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0, 0], [1, 1], [1.0, 2.0], 1), "named twice"),
+        (([0, 0], [1, 1], [1.0, 2.0], 1), "must name each position at most once"),
         (([0, -1], [1, 1], [1.0, 2.0], 1), "rows: must hold 2 whole numbers"),
         (([0, 1], [1.0, 1.0], [1.0, 2.0], 1), "columns: must hold 2 whole numbers"),
         (([0], [1, 1], [1.0, 2.0], 1), "rows: must hold 2"),

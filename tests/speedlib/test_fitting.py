@@ -59,5 +59,7 @@ def test_a_right_model_is_calibrated_and_a_wrong_one_is_not() -> None:
 
 
 def test_every_group_needs_two_rows() -> None:
-    with pytest.raises(ValueError, match="groups: each needs two of the 5 rows; got 3"):
+    with pytest.raises(
+        ValueError, match="groups: each group needs two of the 5 rows; got 3 groups"
+    ):
         calibration(np.ones(5), np.ones(5), groups=3)

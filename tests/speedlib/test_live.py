@@ -77,10 +77,16 @@ def test_the_example_that_comes_along() -> None:
         ("action,size,probability\nbig, red,1,1\n", ", line 2: has 4 .*quotation marks"),
         ("action,probability\nred,1\n", ": .*one column with a feature"),
         ("action,size,probability\n", ": .*at least one action"),
-        ("action,size,probability\nred,1,.5\nred,2,.5\n", ", line 3: .*of its own; twice: red"),
-        ("action,size,probability\nred,big,1\n", ", line 2: column size holds 'big'.*no number"),
-        ("action,size,probability\nred,1,\n", ", line 2: column probability holds ''.*no number"),
-        ("action,size,probability\nred,inf,1\n", ", line 2: column size holds 'inf'.*no number"),
+        (
+            "action,size,probability\nred,1,.5\nred,2,.5\n",
+            ", line 3: .*its own name; got red here and in line 2",
+        ),
+        ("action,size,probability\nred,big,1\n", ", line 2: column size holds 'big'.*not a number"),
+        (
+            "action,size,probability\nred,1,\n",
+            ", line 2: column probability holds ''.*not a number",
+        ),
+        ("action,size,probability\nred,inf,1\n", ", line 2: column size holds 'inf'.*not a number"),
         ("action,size,probability\nred,1e99,1\n", ", line 2: column size holds '1e99'.*1e\\+60"),
         ('action,size,probability\nred,"1,000",1\n', ", line 2: .*'1,000'.* 1000 or 1, and"),
         ("action;size;probability\nred;1,5;.5\nblue;1;.5\n", ": decimals .*two ways, '.5'.*'1,5'"),
@@ -108,7 +114,7 @@ def test_missing_actions_are_refused(tmp_path: Path) -> None:
         ("phase,action,reward\n0,red,2\n", ", line 2: column phase holds 0; .* 1, 2,"),
         ("phase,action,reward\n1.5,red,2\n", ", line 2: column phase holds 1.5; .* 1, 2,"),
         ("phase,action,reward\n1,red,2\n\n1e12,red,2\n", ", line 4: .*holds 1e\\+12; .* 1, 2,"),
-        ("phase,action,reward\n1,red,two\n", ", line 2: column reward holds 'two'.*no number"),
+        ("phase,action,reward\n1,red,two\n", ", line 2: column reward holds 'two'.*not a number"),
     ],
 )
 def test_bad_logs_are_refused_by_name(
@@ -216,7 +222,7 @@ def test_a_log_with_more_than_was_asked_for_is_refused(actions: Actions) -> None
     many = Rewards.from_log([0] * 9, [1.0] * 9, 3)
     with pytest.raises(
         ValueError,
-        match=r"phase 1 asks for .* 'red' and the log holds 9; check that table, budget",
+        match=r"phase 1 requires .* 'red', and the log holds 9; check that table, budget",
     ):
         advance(trial, [many], NAMES)
 
@@ -243,16 +249,16 @@ def test_a_surplus_of_one_action_is_refused_where_another_is_missing(actions: Ac
     )
     assert trial.first_counts().tolist() == [5, 3, 2]
     log = Rewards.from_log([0] * 4 + [1] * 3 + [2] * 3, [1.0] * 10, 3)
-    with pytest.raises(ValueError, match=r"phase 1 asks for 2 rounds of 'grey' .* holds 3"):
+    with pytest.raises(ValueError, match=r"phase 1 requires 2 rounds of 'grey', .* holds 3"):
         advance(trial, [log], NAMES)
 
 
 def test_batches_of_trials_and_of_rewards_are_refused(actions: Actions) -> None:
     batch = SPEED().begin(actions.features, actions.policy, 40, rng=1, replications=3)
-    with pytest.raises(ValueError, match=r"^trial: must be a single one; got 3 replications"):
+    with pytest.raises(ValueError, match=r"^trial: must be a single trial; got 3 replications"):
         advance(batch, [], NAMES)
     trial = SPEED().begin(actions.features, actions.policy, 40, rng=1)
-    with pytest.raises(ValueError, match=r"^log: holds rewards of several replications"):
+    with pytest.raises(ValueError, match=r"^log: must hold the rewards of one trial; got"):
         advance(trial, [Rewards.none((2, 3))], NAMES)
 
 
@@ -266,15 +272,15 @@ def test_names_may_come_in_any_collection(form, actions: Actions) -> None:
     asked = trial.first_counts()
     assert advance(trial, [], form(NAMES)).asked.tolist() == asked.tolist()
     surplus = Rewards.from_log([2] * 41, [1.0] * 41, 3)
-    with pytest.raises(ValueError, match=f"asks for {asked[2]} rounds of 'grey' and the log"):
+    with pytest.raises(ValueError, match=f"requires {asked[2]} rounds of 'grey', and the log"):
         advance(trial, [surplus], form(NAMES))
 
 
 @pytest.mark.parametrize(
     ("names", "error", "message"),
     [
-        (NAMES[:2], ValueError, "must be a list of 3, one per action; got 2"),
-        ((*NAMES, "green"), ValueError, "must be a list of 3, one per action; got 4"),
+        (NAMES[:2], ValueError, "must be a list of 3 names, one per action; got 2"),
+        ((*NAMES, "green"), ValueError, "must be a list of 3 names, one per action; got 4"),
         (("red", "blue", "red"), ValueError, "names must differ; got 'red' twice"),
         (("red", "blue", 3), TypeError, "every name must be a text; got 3"),
         (np.arange(3), TypeError, "every name must be a text; got "),

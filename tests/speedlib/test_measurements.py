@@ -150,7 +150,7 @@ def test_dependent_features_and_few_rows_are_told(tmp_path: Path) -> None:
     notes = " ".join(read(tmp_path, text.replace("\n", "\n")).notes)
     assert "7 rows are few for the 6 unknowns" in notes
     exact = "a,b,c,y\n" + "".join(f"{k},{k * k},{k + 3 * k * k},{k**3}\n" for k in range(1, 8))
-    assert "span 2 dimensions only" in " ".join(read(tmp_path, exact).notes)
+    assert "span only 2 dimensions" in " ".join(read(tmp_path, exact).notes)
 
 
 @pytest.mark.parametrize(
@@ -197,18 +197,18 @@ def test_dependent_features_and_few_rows_are_told(tmp_path: Path) -> None:
         ("a,b\n1,2\n2,3\n", {}, r"has no column 'y'; there are a, b"),
         (GOOD, {"target": "yy"}, r"has no column 'yy'; did you mean 'y'\?"),
         (GOOD, {"leave_out": ["bb"]}, r"has no column 'bb'; did you mean 'b'\?"),
-        (GOOD, {"leave_out": ["a", "b"]}, r"no column is left as a feature beside y"),
+        (GOOD, {"leave_out": ["a", "b"]}, r"no column is left as a feature besides y"),
         ("a,a,y\n1,2,3\n", {}, r"two columns have the name 'a'"),
         ("a,,y\n1,2,3\n", {}, r"column 2 has entries but no name"),
         (GOOD + "1,2\n", {}, r"line 5: has 2 entries, but the first line names 3"),
         (GOOD + "1,2,3,4\n", {}, r"line 5: has 4 entries.*quotation marks"),
-        (GOOD + "big,2,3\n", {}, r"line 5: column a holds 'big', which is no number.*leave_out"),
+        (GOOD + "big,2,3\n", {}, r"line 5: column a holds 'big', which is not a number.*leave_out"),
         (GOOD + "1,inf,3\n", {}, r"line 5: column b holds 'inf'"),
         (GOOD + "1,1e400,3\n", {}, r"line 5: column b holds '1e400'"),
         (
             "a;b;y\n1,5;1.000;2\n",
             {"decimal": "comma"},
-            r"line 2: column b holds '1\.000', which is no number with a decimal comma",
+            r"line 2: column b holds '1\.000', which is not a number with a decimal comma",
         ),
         (GOOD + "1,1_000,3\n", {}, r"line 5: column b holds '1_000'"),
         ("a;y\n1.000,5;2\n2,5;3\n1,5;4\n", {}, r"line 2: column a holds '1.000,5'.*decimal comma"),
@@ -364,7 +364,7 @@ def test_without_an_intercept_that_is_needed_the_page_warns(monkeypatch, shifted
     choices = {"table_file": str(shifted[50]), "target": "y", "leave_out": []}
     names, said = page(monkeypatch, until="curves", **choices)
     assert names["fit"].variances.mean() > 100
-    assert any("these data ask for one" in text for text in said)
+    assert any("these data need one" in text for text in said)
     assert any("worth one of the design" in text and "not to be trusted" in text for text in said)
     assert any("**by 50.csv**: 120 rows with the target y and 2 features" in text for text in said)
     assert not any("espresso" in text for text in said)
@@ -373,7 +373,7 @@ def test_without_an_intercept_that_is_needed_the_page_warns(monkeypatch, shifted
 @pytest.mark.slow
 def test_the_example_asks_for_no_intercept(monkeypatch) -> None:
     names, _ = page(monkeypatch, until="curves")
-    assert "do not clearly ask for one" in names["note"]
+    assert "do not clearly need one" in names["note"]
 
 
 @pytest.mark.slow

@@ -108,7 +108,9 @@ def test_lines_that_nearly_coincide_still_give_the_value() -> None:
 
 def test_where_it_depends_on_the_variances_it_must_be_named() -> None:
     bandit, policy = space(5), np.full(8, 1 / 8)
-    with pytest.raises(ValueError, match=r"support: Adaptive Neyman must be told .*support=\("):
+    with pytest.raises(
+        ValueError, match=r"support: Adaptive Neyman needs the optimal actions .*support=\("
+    ):
         begin(AdaptiveNeyman(), bandit, policy, 100, 1)
     trial = begin(AdaptiveNeyman(support=[5, 0, 2], pilot=4), bandit, policy, 100, 1)
     assert trial.first_counts().tolist() == [4, 0, 4, 0, 0, 4, 0, 0]

@@ -124,7 +124,7 @@ def test_what_has_no_saving_is_refused() -> None:
     with pytest.raises(ValueError, match="repetitions: must be at least 2; got 1"):
         estimate_saving(trial, last, seed=1, repetitions=1)
     fresh = STRATEGY.begin(X, POLICY, 1000, rng=1)
-    with pytest.raises(RuntimeError, match="SPEED: tell the trial its exploration rewards"):
+    with pytest.raises(RuntimeError, match="SPEED: exploration is not finished; pass its rewards"):
         estimate_saving(fresh, last, seed=1)
     with pytest.raises(ValueError, match="rewards: their counts must equal the pulls"):
         estimate_saving(trial, trial.explored, seed=1)
@@ -132,10 +132,10 @@ def test_what_has_no_saving_is_refused() -> None:
         estimate_saving(trial, [1.0, 2.0], seed=1)
     for other in (OnPolicy(estimator="ols"), PerArm()):
         started = other.begin(X, POLICY, 1000, rng=1)
-        with pytest.raises(TypeError, match=f"trial: must be one of a plug-in.*{other.name}"):
+        with pytest.raises(TypeError, match=f"trial: must be a trial of a plug-in.*{other.name}"):
             estimate_saving(started, last, seed=1)
     batch = STRATEGY.begin(X, POLICY, 1000, rng=1, replications=3)
-    with pytest.raises(ValueError, match="trial: must be a single one; got 3 replications"):
+    with pytest.raises(ValueError, match="trial: must be a single trial; got 3 replications"):
         estimate_saving(batch, Rewards.none((3, 2)), seed=1)
 
 
@@ -237,7 +237,7 @@ def test_the_error_given_the_pulls_is_the_mean_squared_error(keep: bool) -> None
 
 
 def test_the_error_given_the_pulls_waits_for_the_commitment() -> None:
-    with pytest.raises(RuntimeError, match="SPEED: tell the trial its exploration rewards"):
+    with pytest.raises(RuntimeError, match="SPEED: exploration is not finished; pass its rewards"):
         STRATEGY.begin(X, POLICY, 1000, rng=1).error_given_pulls(np.ones(2))
 
 

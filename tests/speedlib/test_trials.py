@@ -168,7 +168,7 @@ def test_commit_rewards_of_other_pulls_are_refused(strategy: ExploreThenCommit) 
 def test_a_committed_trial_asks_for_no_more(strategy: Strategy) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
     last = phases_of(trial, BALL.bandit, 12)[-1]
-    with pytest.raises(RuntimeError, match=r"next_counts.*asked for all its pulls.*estimate"):
+    with pytest.raises(RuntimeError, match=r"next_counts.*requested all its pulls.*estimate"):
         trial.next_counts(last)
     # The refusal leaves the trial as it was, and asking twice is harmless.
     assert float(trial.estimate(last).value) == float(trial.estimate(last).value)

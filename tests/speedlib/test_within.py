@@ -232,11 +232,11 @@ def test_enough_exploration_does_not_warn() -> None:
 @pytest.mark.parametrize(
     ("strategy", "cure"),
     [
-        (SPEED(), 'take exploration="identifiable", as SPEED.practical() does, and more explor'),
-        (AOptimal(exploration="uniform"), 'take exploration="identifiable", as SPEED.practical'),
-        (SPEED.practical(), "take more exploration_rounds, or a larger budget"),
-        (AOptimal(exploration="identifiable"), "take more exploration_rounds, or a larger budget"),
-        (PerArm(), "take more exploration_rounds, or a larger budget"),
+        (SPEED(), 'use exploration="identifiable", as SPEED.practical() does, and more explor'),
+        (AOptimal(exploration="uniform"), 'use exploration="identifiable", as SPEED.practical'),
+        (SPEED.practical(), "use more exploration_rounds, or a larger budget"),
+        (AOptimal(exploration="identifiable"), "use more exploration_rounds, or a larger budget"),
+        (PerArm(), "use more exploration_rounds, or a larger budget"),
     ],
     ids=repr,
 )
@@ -254,7 +254,7 @@ def test_an_identifiable_exploration_is_not_advised_where_it_is_taken() -> None:
             trial.next_counts(TURNED.pull(trial.first_counts(), np.random.default_rng(seed)))
         said += [str(each.message) for each in caught]
     assert said
-    assert all(text.endswith("; take more exploration_rounds, or a larger budget") for text in said)
+    assert all(text.endswith("; use more exploration_rounds, or a larger budget") for text in said)
 
 
 class Alike(PerArm):

@@ -1,4 +1,4 @@
-"""What ``make audit`` runs: every page of the built book, and what is not as wanted on it."""
+"""The program of ``make audit``: measure every page of the built book, and list its faults."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure the pages that are asked for; tell of what goes wrong in one line."""
+    """Measure the chosen pages; an error is reported in one line."""
     low, high = TARGETS.line
     parser = argparse.ArgumentParser(
         prog="python -m tools.audit",
-        description="Measure the form of the built book. Wanted of every page: no violation that "
-        "axe-core finds, on a desk light and dark and on a phone; a first view of at most "
+        description="Measure the form of the built book. The targets for every page: axe-core "
+        "finds no violation, in light and dark mode and on a phone; a first view of at most "
         f"{TARGETS.weight / 1e6:g} MB gzipped; the first picture within the first screen; a "
         "caption below every picture; no table and no code cut at 1440 pixels; "
         f"{low} to {high} characters a line.",
-        epilog="Exit codes: 0 done, 1 with --strict: something is not as wanted, 2 wrong usage, "
+        epilog="Exit codes: 0 done, 1 a target is missed (only with --strict), 2 wrong usage, "
         "3 no book or no browser, 130 interrupted. Every page takes some seconds.",
     )
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help="a part of a page's path")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help="part of a page's path")
     parser.add_argument("--html", type=Path, default=Path("_build/html"), help="the built book")
-    parser.add_argument("--strict", action="store_true", help="fail if something is not as wanted")
+    parser.add_argument("--strict", action="store_true", help="fail if a target is missed")
     asked = parser.parse_args(arguments)
     try:
         names = chosen(asked.html, asked.pages)
@@ -62,13 +62,13 @@ def chosen(html: Path, parts: Sequence[str]) -> list[str]:
         raise RuntimeError(f"there is no book in {html}: run `make book` first")
     for part in parts:
         if not any(part in name for name in names):
-            raise RuntimeError(f"no page of {html} has {part!r} in its path")
+            raise RuntimeError(f"PAGE: no page of {html} has {part!r} in its path")
     return [name for name in names if not parts or any(part in name for part in parts)]
 
 
 @contextmanager
 def a_browser() -> Iterator[Any]:
-    """Start Chromium, and end it.
+    """Start Chromium, and close it at the end.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def a_browser() -> Iterator[Any]:
 
 
 def tell(found: Report) -> Report:
-    """Print what is not as wanted on a page, a line each."""
+    """Print the missed targets of a page, a line each."""
     lines = list(found.missed()) or ["fine"]
     print(
         "\n  ".join([f"{found.name}:", *lines]) if len(lines) > 1 else f"{found.name}: {lines[0]}"
@@ -101,7 +101,7 @@ def tell(found: Report) -> Report:
 def totals(reports: Sequence[Report]) -> Iterator[str]:
     """Yield the sums over all pages."""
     wanting = sum(bool(list(each.missed())) for each in reports)
-    yield f"{len(reports)} pages, {wanting} of them with something to mend"
+    yield f"{len(reports)} pages, {wanting} of them with something to repair"
     rules = Counter[str]()
     for violation in (each for found in reports for each in found.violations):
         rules[violation.rule] += len(violation.places)

@@ -1,7 +1,7 @@
-"""The form of one page, measured in a browser; what is wanted stands in `TARGETS`.
+"""The form of one page, measured in a browser; `TARGETS` holds the targets.
 
-The page lies on the disk and is opened from there. `tests/browser/test_pages.py` uses the same
-functions as ``make audit``.
+The page is opened from disk. `tests/browser/test_pages.py` uses the same functions as
+``make audit``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ AXE = HERE / "vendor" / "axe-core" / "axe.min.js"
 
 DESK = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
-#: How a page is looked at, by name: the window, and whether the reader prefers a dark page.
+#: The views of a page by name: the window, and whether the reader prefers a dark page.
 LOOKS: dict[str, tuple[dict[str, int], str]] = {
     "light": (DESK, "light"),
     "dark": (DESK, "dark"),
     "phone": (PHONE, "light"),
 }
-#: Pixels from which on a drawing is a picture, and from which on a picture needs a caption.
+#: The least size in pixels of a picture, and of a picture that needs a caption.
 LEAST = {"picture": 150, "captioned": 250}
 #: Milliseconds after which a page has begun to change its colours.
 FADED = 300
-#: Brings colours that fade to their end, however slow the machine is.
+#: Finishes all fading of colours, however slow the machine is.
 FADE = """() => document.getAnimations().forEach((each) => {
   try { each.finish(); } catch { each.cancel(); }
 })"""
@@ -38,11 +38,11 @@ FADE = """() => document.getAnimations().forEach((each) => {
 
 @dataclass(frozen=True)
 class Targets:
-    """What is wanted of a page on a desk, 1440 pixels wide."""
+    """The targets for a page on a desktop, 1440 pixels wide."""
 
-    #: Bytes, gzipped, of all that the first view loads.
+    #: Bytes, gzipped, of everything that the first view loads.
     weight: int = 1_000_000
-    #: The first picture begins within so many screens.
+    #: The first picture begins within this number of screens.
     screens: float = 1.0
     #: Characters a line of every long paragraph, least and most.
     line: tuple[int, int] = (65, 75)
@@ -53,7 +53,7 @@ TARGETS = Targets()
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule of axe-core that a page breaks, and where."""
+    """A rule of axe-core that a page violates, and the places."""
 
     look: str
     rule: str
@@ -67,7 +67,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Form:
-    """What `form.js` finds on a page."""
+    """The results of `form.js` on a page."""
 
     #: Screens from the top of the page to its first picture; None without a picture.
     screens: float | None
@@ -81,7 +81,7 @@ class Form:
 
 @dataclass
 class Report:
-    """All that is measured of a page."""
+    """All measurements of a page."""
 
     name: str
     form: Form
@@ -89,20 +89,20 @@ class Report:
     violations: list[Violation] = field(default_factory=list)
 
     def missed(self, targets: Targets = TARGETS) -> Iterator[str]:
-        """Yield in a few words each what is not as wanted."""
+        """Yield the missed targets, in a few words each."""
         yield from map(str, self.violations)
         if self.weight > targets.weight:
-            yield f"{self.weight / 1e6:.2f} MB gzipped, wanted at most {targets.weight / 1e6:.2f}"
+            yield f"{self.weight / 1e6:.2f} MB gzipped; target: at most {targets.weight / 1e6:.2f}"
         if self.form.screens is not None and self.form.screens > targets.screens:
             yield f"first picture {self.form.screens:.1f} screens down"
         yield from (f"picture without caption: {name}" for name in self.form.bare)
         yield from (f"cut: {name}" for name in self.form.cut)
         if wrong := wrong_lines(self.form, targets):
-            yield f"{wrong} characters a line, wanted {targets.line[0]} to {targets.line[1]}"
+            yield f"{wrong} characters a line; target: {targets.line[0]} to {targets.line[1]}"
 
 
 def wrong_lines(form: Form, targets: Targets = TARGETS) -> str:
-    """Return the range of characters a line if it leaves the wanted one, else nothing.
+    """Return the range of characters a line if it misses the target, else an empty text.
 
     Examples
     --------
@@ -119,21 +119,21 @@ def wrong_lines(form: Form, targets: Targets = TARGETS) -> str:
 
 
 def built_pages(html: Path) -> list[str]:
-    """Return the paths of a book's pages below its folder, without the first, which leads on."""
+    """Return the paths of a book's pages below its folder, without the first, which redirects."""
     found = (path.relative_to(html) for path in sorted(html.rglob("*.html")))
     names = [path.as_posix() for path in found if "_static" not in path.parts]
     return [name for name in names if name != "index.html"]
 
 
 def form(page: Any) -> Form:
-    """Measure what can be seen from within an open page."""
+    """Measure an open page from within."""
     found = page.evaluate((HERE / "form.js").read_text(encoding="utf-8"), LEAST)
     line = tuple(found["line"]) if found["line"] else None
     return Form(found["screens"], tuple(found["bare"]), tuple(found["cut"]), line)
 
 
 def look_at(page: Any, look: str) -> None:
-    """Show an open page in another way, and wait until its colours have settled."""
+    """Show an open page in another view, and wait until its colours have settled."""
     window, scheme = LOOKS[look]
     page.set_viewport_size(window)
     page.emulate_media(color_scheme=scheme)
@@ -142,10 +142,10 @@ def look_at(page: Any, look: str) -> None:
 
 
 def violations(page: Any, look: str, *rules: str) -> list[Violation]:
-    """Return what axe-core finds on an open page, by these of its rules or by all."""
+    """Return what axe-core finds on an open page, by the given rules or by all."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-    # Opened from the disk, a page may not read its own styles a second time.
+    # A page that is opened from disk may not read its own styles a second time.
     options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
     if rules:
         options["runOnly"] = {"type": "rule", "values": list(rules)}
@@ -162,7 +162,7 @@ def violations(page: Any, look: str, *rules: str) -> list[Violation]:
 
 
 def weight(addresses: Iterable[str]) -> int:
-    """Return the bytes, gzipped, of files by their addresses; what a page holds itself is nothing.
+    """Return the bytes, gzipped, of files by their addresses; embedded data count as 0.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _gzipped(address: str) -> int:
 
 
 def report(browser: Any, html: Path, name: str) -> Report:
-    """Open a page of a book, and measure it in every look."""
+    """Open a page of a book, and measure it in every view."""
     window, scheme = LOOKS["light"]
     with browser.new_context(offline=True, viewport=window, color_scheme=scheme) as context:
         page, loaded = context.new_page(), []

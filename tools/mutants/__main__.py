@@ -1,8 +1,8 @@
-"""Proof that the checks can fail: faults put into `speedlib` on purpose, and what turns red.
+"""Proof that the checks can fail: faults put into `speedlib` on purpose, and what notices them.
 
-Those of ``faults.yml`` are put into copies of the project, one at a time. All small changes of some
-modules are made by mutmut, as ``pyproject.toml`` says; it needs a system that can fork. What is
-found is stored in ``results``, which the page *Mutants* of the book shows.
+The faults of ``faults.yml`` are put into copies of the project, one at a time. All small changes of
+some modules are made by mutmut, as set in ``pyproject.toml``; it needs a system that can fork. The
+results are stored in ``results``, and the page *Mutants* of the book shows them.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ MISSED, FAILED, INTERRUPTED = 1, 3, 130
 
 #: What a copy of the project leaves out.
 IGNORED = shutil.ignore_patterns(".*", "_build", "runs", "__pycache__")
-#: Seconds for the tests of a fault, and for its claims, which are red if they take longer.
+#: Seconds for the tests of a fault, and for its claims; a longer run counts as a failure.
 PATIENCE = 900
-#: Where mutmut works: a folder that all others ignore, and that survives an interruption.
+#: The folder in which mutmut works; all else ignores it, and it survives an interruption.
 WORKSHOP = "_build/mutants"
-#: Functions that only compose a complaint: the words of an error are not what the book rests on.
+#: Functions that only compose the words of an error, on which no result depends.
 COMPLAINTS = ("_complaint", "_cure_of_rounding")
-#: Share of the changes of a module that has to be caught.
+#: The share of a module's changes that must be caught.
 WANTED = 0.9
 
 
 def main() -> int:
-    """Run what is asked for; tell of what goes wrong in one line."""
+    """Run the chosen parts; an error is reported in one line."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.mutants",
-        description="Put faults into speedlib on purpose, and store which check turns red.",
+        description="Put faults into speedlib on purpose, and store which check notices each.",
         epilog="Exit codes: 0 every fault and nine in ten changes of each module are noticed, 1 "
-        "they are not, 2 wrong usage, 3 a run failed, 4 another command works in the same "
-        "folder, 130 interrupted. What is stored already and "
-        "still true is not run again; what was interrupted goes on.",
+        "they are not, 2 wrong usage, 3 a run failed, 4 another command is at work in the same "
+        "folder, 130 interrupted. Stored results that are still valid are kept, and an "
+        "interrupted run is continued.",
     )
     runs = {"faults": run_faults, "changes": run_changes}
-    parser.add_argument("what", nargs="?", choices=runs, help="only these; by default, both")
-    parser.add_argument("--anew", action="store_true", help="run also what is stored and true")
+    parser.add_argument("what", nargs="?", choices=runs, help="run only these; by default, both")
+    parser.add_argument("--anew", action="store_true", help="also run what has valid results")
     asked = parser.parse_args()
     try:
         root = find_root(Path.cwd())
@@ -66,12 +66,12 @@ def main() -> int:
         print(f"mutants: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
-        print("Interrupted: what was finished is kept.", file=sys.stderr)
+        print("Interrupted: finished results are kept.", file=sys.stderr)
         return INTERRUPTED
 
 
 def store(root: Path, name: str, results: Entry) -> None:
-    """Store results whole, one row a line, so that a difference can be read."""
+    """Store all results, one row in each line, so differences are readable."""
     head = json.dumps({**results, "rows": []}, ensure_ascii=False).removesuffix("]}")
     rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in results["rows"])
     write_if_changed(root / FOLDER / name, f"{head}\n{rows}\n]}}\n")
@@ -86,7 +86,7 @@ def today() -> str:
 
 
 def run_faults(root: Path, anew: bool) -> int:
-    """Run the faults whose results are not true; return how many of all nothing notices."""
+    """Run the faults without valid results; return how many faults no check notices."""
     rows = {row["name"]: row for row in read(root, "results/faults.json")["rows"]}
     faults = read(root, "faults.yml")
     for fault in faults:
@@ -116,12 +116,12 @@ def with_fault(root: Path, fault: Entry) -> str:
 
 
 def trial(root: Path, fault: Entry) -> Entry:
-    """Put a fault into a copy, and return the first test that turns red, and what claims say.
+    """Put a fault into a copy; return the first failing test and the changed claims.
 
     Raises
     ------
     RuntimeError
-        If the test is red without the fault, too, or a check cannot be asked.
+        If the test also fails without the fault, or a check cannot be run.
     """
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(shutil.copytree(root, Path(folder) / "book", ignore=IGNORED))
@@ -129,12 +129,12 @@ def trial(root: Path, fault: Entry) -> Entry:
         test = red_test(copy, fault["tests"])
         claims = red_claims(copy, fault["claims"]) if fault["claims"] else {}
     if "::" in test and red_test(root, [test]):
-        raise RuntimeError(f"{test} is red without the fault {fault['name']}, too")
+        raise RuntimeError(f"{test} also fails without the fault {fault['name']}")
     return {"test": test, "claims": claims}
 
 
 def red_test(folder: Path, tests: Sequence[str]) -> str:
-    """Return the first test that is red, or nothing."""
+    """Return the first failing test, or an empty text."""
     options = ["-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider"]
     done = _run(folder, ["-m", "pytest", *options, *tests])
     red = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
@@ -144,7 +144,7 @@ def red_test(folder: Path, tests: Sequence[str]) -> str:
 
 
 def red_claims(folder: Path, claims: Sequence[str]) -> dict[str, str]:
-    """Return for each claim what turned red, or nothing."""
+    """Return the changed result of each claim, or an empty text."""
     done = _run(folder, ["-m", "speedbook", "verify", *claims, "--jobs", "1", "--quiet"])
     if done.returncode not in (0, 1, 3):
         raise RuntimeError(f"verify ended with {done.returncode}: {done.stderr}")
@@ -159,7 +159,7 @@ def red_claims(folder: Path, claims: Sequence[str]) -> dict[str, str]:
 
 
 def _run(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder, with the packages of that folder; who does not end, fails."""
+    """Run Python in a folder, with its packages; a run that does not end counts as failed."""
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
     known = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, *arguments]
@@ -180,7 +180,7 @@ def _run(folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[
 
 
 def run_changes(root: Path, anew: bool) -> int:
-    """Run all changes unless their results are true; return how many modules fall short."""
+    """Run all changes unless their results are valid; return how many modules miss the target."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     depends = dependencies(root, settings["tool"]["mutmut"])
     results = read(root, "results/changes.json")
@@ -190,7 +190,7 @@ def run_changes(root: Path, anew: bool) -> int:
             shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(root, place, ignore=IGNORED, dirs_exist_ok=True)
         run_mutmut(place)
-        # On a busy machine a change may take too long that would survive on an idle one.
+        # On a busy machine a change may time out that would survive on an idle one.
         if slow := changes_with(place, "timeout"):
             run_mutmut(place, *slow)
         results = {"date": today(), "depends": depends, "rows": read_changes(place)}
@@ -209,7 +209,7 @@ def run_mutmut(place: Path, *names: str) -> None:
 
 
 def changes_with(place: Path, status: str) -> list[str]:
-    """Return mutmut's names of the changes of which this came."""
+    """Return mutmut's names of the changes with this status."""
     from mutmut.configuration import config
     from mutmut.stats import status_by_exit_code
 
@@ -220,12 +220,12 @@ def changes_with(place: Path, status: str) -> list[str]:
 
 
 def read_changes(place: Path) -> list[Entry]:
-    """Return what mutmut did in a folder: where, the line before and after, and what came of it.
+    """Return mutmut's changes in a folder: the place, the line before and after, and the status.
 
     Raises
     ------
     RuntimeError
-        If there are no changes of a module, or some are not tested to the end.
+        If a module has no changes, or some have not been tested.
     """
     from mutmut.configuration import config
     from mutmut.mutation.diff_apply import get_diff_for_mutant
@@ -237,7 +237,7 @@ def read_changes(place: Path) -> list[Entry]:
         for path in config().only_mutate:
             codes = json.loads(Path(f"mutants/{path}.meta").read_text("utf-8"))["exit_code_by_key"]
             if not codes or not {None, 2}.isdisjoint(codes.values()):
-                raise RuntimeError(f"mutmut is not through with {path}: run again, or with --anew")
+                raise RuntimeError(f"mutmut has not finished {path}: run again, or with `--anew`")
             for key, code in codes.items():
                 names = orig_function_and_class_names_from_key(key)[::-1]
                 diff = get_diff_for_mutant(key, path=path).splitlines()[2:]

@@ -49,7 +49,7 @@ def main() -> int:
         return 0
     faults = sorted({*unwanted(found), *by_programs(found)})
     print("\n".join(faults))
-    print(f"prose: {len(faults)} to mend in {len(found)} texts")
+    print(f"prose: {len(faults)} to repair in {len(found)} texts")
     return MISSED if faults else 0
 
 

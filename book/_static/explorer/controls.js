@@ -1,5 +1,5 @@
 /* global SpeedExplorer, SpeedPresets */
-// The explorer as a part of the page: its tabs, menus, boxes and buttons.
+// The explorer's tabs, menus, boxes and buttons.
 (function (global) {
   "use strict";
 

@@ -138,7 +138,7 @@
 
   const distance = (a, b) => Math.max(...a.map((value, i) => Math.abs(value - b[i])));
 
-  // Selections by class and key: what is there stays, so that a held handle is never made anew.
+  // Selections by class and key: existing elements stay, so a held handle is never replaced.
   function join(layer, tag, name, data, key) {
     return layer.selectAll(`.${name}`).data(data, key).join((enter) => enter.append(tag).attr("class", name));
   }

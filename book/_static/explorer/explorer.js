@@ -29,7 +29,7 @@
 
   Object.assign(Explorer.prototype, Controls, EXPLORER.address);
 
-  // What the handles may ask and tell.
+  // The functions that the handles call.
   Explorer.prototype.hooks = function () {
     return {
       state: () => this.state,
@@ -106,10 +106,10 @@
     this.changed(true);
   };
 
-  // Every change comes here. `settled`: nothing is held any more.
+  // Called after every change. `settled`: no handle is held any more.
   Explorer.prototype.changed = function (settled, noted = true) {
     this.held = !settled;
-    // What is explored and the rounds bound Γ.
+    // The explored actions and the rounds limit Γ.
     this.state.Gamma = clamp(this.state.Gamma, span(this.state));
     this.render();
     clearTimeout(this.later);
@@ -160,14 +160,14 @@
     const { best, policyLoss, ratio, seen } = model;
     const factor = design ? ratio : 1 + seen.excess;
     const strong = element("strong", "sbx-factor", `${words.times(factor)} ×`);
-    const text = design ? " as many rounds with the policy" : " as many rounds with the belief";
+    const text = design ? " as many rounds with the policy" : " as many rounds with the estimate";
     const line = element("span", "sbx-losses");
     line.append(
       "error × rounds: ",
       element("b", "sbx-best-word", words.decimals(best.value)),
       " at best, ",
       element("b", design ? "sbx-policy-word" : "sbx-believed-word", words.decimals(design ? policyLoss : seen.trueLoss)),
-      design ? " with the policy" : " with the belief",
+      design ? " with the policy" : " with the estimate",
     );
     this.result.replaceChildren(strong, text, line);
   };

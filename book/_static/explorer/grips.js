@@ -167,7 +167,7 @@
       .text((d) => d.text);
   };
 
-  // Words for the believed and the true curve, which are obstacles for each other.
+  // Words for the estimated and the true curve, which are obstacles for each other.
   Plane.prototype.curveWords = function ({ seen, state }, obstacles) {
     const spots = (S) =>
       COMPASS.flatMap(([x, y]) => {
@@ -180,9 +180,9 @@
     obstacles.push(...[...believed, ...truth].map((at) => disc(at, 3)));
     const items = [];
     if (seen.differs || !truth.length) {
-      items.push({ text: "believed", anchors: believed, r: 6, optional: true, name: "sbx-believed-word" });
+      items.push({ text: "estimated", anchors: believed, r: 6, optional: true, name: "sbx-believed-word" });
     }
-    const text = seen.differs ? "true" : "true = believed";
+    const text = seen.differs ? "true" : "true = estimated";
     if (truth.length) items.push({ text, anchors: truth, r: 6, optional: true, name: "sbx-strong" });
     return items;
   };

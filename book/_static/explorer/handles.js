@@ -1,4 +1,4 @@
-// What can be moved: one behaviour for mouse, finger, pen and keys, and the words that a screen reader says.
+// Elements that can be moved: the same behaviour for mouse, finger, pen and keys, and words for a screen reader.
 (function (global) {
   "use strict";
 
@@ -8,15 +8,15 @@
     PageDown: [0, -10], PageUp: [0, 10],
   };
 
-  // Make each element of a selection a slider. `specify(datum)` is asked anew at every event, so that it sees the
-  // state of that moment; it returns
-  //   label, text      what it is, and its value in words
+  // Make each element of a selection a slider. `specify(datum)` is called at every event, so it uses the current state.
+  // It returns
+  //   label, text      its name, and its value in words
   //   now, min, max    its value as a number
-  //   at()             where it is, in pixels of `frame(element)`
-  //   to(x, y)         it is dragged there
-  //   by(dx, dy)       it is moved by keys: so many steps (5 times as many with shift)
-  //   end(which)       optional: Home (-1) and End (1)
-  //   remove()         optional: Delete
+  //   at()             its place, in pixels of `frame(element)`
+  //   to(x, y)         called when it is dragged there
+  //   by(dx, dy)       called when keys move it by these steps (times 5 with shift)
+  //   end(which)       optional, for Home (-1) and End (1)
+  //   remove()         optional, for Delete
   function makeHandles(selection, frame, specify, hooks) {
     selection.each(function (first) {
       const element = this;
@@ -39,7 +39,7 @@
         element.focus({ preventScroll: true });
         event.preventDefault();
       });
-      // `touch-action: none` is not heeded everywhere on parts of a drawing: nothing scrolls under a finger here.
+      // Some browsers ignore `touch-action: none` on parts of a drawing; this stops scrolling under a finger.
       element.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
       element.addEventListener("pointermove", (event) => {
         if (!offset) return;

@@ -1,4 +1,4 @@
-// Where words stand in a picture: beside what they name, and on top of nothing else.
+// Places words in a picture: next to what they name, and without covering anything else.
 (function (global) {
   "use strict";
 

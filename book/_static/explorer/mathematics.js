@@ -40,7 +40,7 @@ var SpeedMathematics = (function () {
     });
   }
 
-  /** σ²(a): x(a)' Σ x(a) for an ellipse {Sigma}, the squares of a list of loudnesses {sigma}. */
+  /** σ²(a): x(a)' Σ x(a) for an ellipse {Sigma}, the squares of a list of deviations {sigma}. */
   function variances(arrows, noise) {
     if (noise.sigma) return noise.sigma.map((s) => s * s);
     const [s11, , s22] = noise.Sigma;
@@ -262,7 +262,7 @@ var SpeedMathematics = (function () {
   // --- what exploration sees ------------------------------------------------------------------
 
   /**
-   * The matrices that exploration cannot tell from Σ, however long it lasts.
+   * The matrices that exploration cannot distinguish from Σ, however long it lasts.
    *
    * Exploring x shows x'Σx and nothing else of Σ, which has three unknowns. Two arrows on
    * different lines are two looks at them: Σ + s N has the same variances for every s, with
@@ -270,8 +270,8 @@ var SpeedMathematics = (function () {
    * variance, which leaves the s with Σ + s N ⪰ 0, an interval: det(Σ + s N) is a parabola in s
    * that opens downwards, since det N < 0. Three lines leave nothing open; one line leaves a plane.
    *
-   * @param {{Sigma: number[]}|{sigma: number[]}|number[]} noise the matrix; where a list of
-   *   loudnesses is given, which no matrix need describe, the fit of `believed` stands for it
+   * @param {{Sigma: number[]}|{sigma: number[]}|number[]} noise the matrix; if a list of
+   *   standard deviations is given, which need not come from a matrix, the fit of `believed` replaces it
    * @returns {{rank: number, free: ?number[], range: ?number[], base: number[]}} `rank`: looks out
    *   of 3, `identifiability(...).rank`; `free`: N with Frobenius norm 1 if there are two looks;
    *   `range`: [lo, hi] of s for the matrices base + s N; [0, 0] for rank 3, null for rank 0 or 1
@@ -302,7 +302,7 @@ var SpeedMathematics = (function () {
     return roots.sort((s, t) => s - t).map((s) => s + 0);
   }
 
-  // --- what a strategy makes of it ------------------------------------------------------------
+  // --- what a strategy does with it ------------------------------------------------------------
 
   /** The matrix fitted to exact variances of the explored arrows, and all variances it gives. */
   function fit(arrows, explored, variances, psd, tolerance = 1e-8) {
@@ -314,15 +314,15 @@ var SpeedMathematics = (function () {
   }
 
   /**
-   * Where SPEED ends if it explores some arrows alike, for ever and without error.
+   * The limit of SPEED if it explores some arrows equally, for ever and without error.
    *
    * It finds the variances of the explored arrows, fits a matrix to them (of least norm, or
    * positive semidefinite), takes from it the variances of all arrows, raises those that are below
-   * `floor` times the mean of the explored ones, and computes the optimal design for what it now
-   * believes. What that design costs is decided by the true variances.
+   * `floor` times the mean of the explored ones, and computes the optimal design for this
+   * estimate. The loss of that design depends on the true variances.
    *
-   * A list of loudnesses need not come from any matrix. SPEED fits one all the same, and so does the
-   * library; `described` says whether there is a matrix that gives every arrow its variance.
+   * A list of standard deviations need not come from any matrix. SPEED still fits one, and so does
+   * the library; `described` says whether there is a matrix that gives every arrow its variance.
    *
    * @param {{Sigma: number[]}|{sigma: number[]}|number[]} noise the truth
    * @returns {?{Sigma: number[], fitted: number[], variances: number[], raised: boolean[],

@@ -1,5 +1,5 @@
 /* global d3, SpeedExplorer, SpeedMathematics */
-// Beside and below the plane: a row for each action with its bars, and the curve over the length of exploration.
+// Next to and below the plane: a row for each action with its bars, and the curve over the length of exploration.
 (function (global) {
   "use strict";
 
@@ -47,7 +47,7 @@
         design
           ? '<span></span><span><span class="sbx-policy-word">policy</span> (drag), <span class="sbx-best-word">best</span></span>' +
               "<span>share</span><span>noise σ</span>"
-          : '<span>explore</span><span><span class="sbx-best-word">best</span>, <span class="sbx-believed-word">believed</span></span>' +
+          : '<span>explore</span><span><span class="sbx-best-word">best</span>, <span class="sbx-believed-word">estimated</span></span>' +
               "<span>share</span><span>noise σ</span>",
       );
     }
@@ -88,8 +88,7 @@
     const share = state.policy[datum.a];
     const knob = this.box.selectAll(".sbx-knob").filter((d) => d.a === datum.a);
     const width = () => knob.node().parentNode.getBoundingClientRect().width;
-    // As long as one bar moves, the others keep the proportions they had at first: those of a policy that was rounded
-    // on the way, or of a bar at 100 %, are lost.
+    // While one bar moves, the others keep their first proportions, which rounding or a bar at 100 % would lose.
     const set = (value) => {
       if (this.base?.a !== datum.a || this.base.policy !== state.policy) this.base = { a: datum.a, first: state.policy };
       state.policy = this.base.policy = withShare(this.base.first, datum.a, value);
@@ -158,7 +157,7 @@
     const ends = drawn ? [shown.at(shown.low), shown.at(shown.high), shown.least] : [1e-3, 1e-1];
     const y = d3.scaleLog([Math.min(...ends) / 2.5, Math.max(...ends) * 2], [height - SPACE.bottom, SPACE.top]);
     Object.assign(this, { scale: x, span: [shown.low, shown.high] });
-    // Powers of ten, or where there is but one of them 2 and 5 times them, too.
+    // Powers of ten; if there is only one, also 2 and 5 times powers of ten.
     const ticks = (scale) => {
       const powers = scale.ticks().filter(isPower);
       return powers.length > 1 ? powers : scale.ticks().filter((value) => [1, 2, 5].includes(Number(String(value.toExponential(0))[0])));

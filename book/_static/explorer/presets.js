@@ -1,13 +1,13 @@
 /*
- * What the explorer can be set to. After the equals sign stands JSON, which the book's directive reads, too: see
+ * The presets of the explorer. The text after the equals sign is JSON, which the book's directive also reads: see
  * speedbook/press/sphinx/explorer.py. tests/paper/test_explorer_presets.py compares every number with the library.
  */
 var SpeedPresets = {
   "unit-ball": {
     "id": "unit-ball",
     "title": "Unit ball",
-    "note": "The environment of Figure 1a: five actions of length one, and the noisiest, the second, is played one time in ten.",
-    "try": "Drag the long, quiet side of the ellipse around and watch where the ray leaves Elfving's set.",
+    "note": "The environment of Figure 1a: five actions of length one. The policy plays the second, which is the noisiest, one time in ten.",
+    "try": "Drag the long axis of the ellipse around, along which the noise is small, and watch where the ray leaves Elfving's set.",
     "state": {
       "arrows": [
         [1, 0],
@@ -28,7 +28,7 @@ var SpeedPresets = {
   "motivating": {
     "id": "motivating",
     "title": "Motivating example",
-    "note": "The paper's motivating example in the plane; its 98 identical actions along the diagonal are drawn as one, with their shares added.",
+    "note": "The paper's motivating example in the plane. Its 98 identical actions along the diagonal are drawn as one, with the sum of their shares.",
     "try": "Turn the policy's bars: as long as c lies between the first axis and the diagonal, the second axis gets no round.",
     "state": {
       "arrows": [
@@ -48,7 +48,7 @@ var SpeedPresets = {
   "theorem-1": {
     "id": "theorem-1",
     "title": "Counterexample to Theorem 1",
-    "note": "Exploration of the two axes takes the variance 4 of the diagonal arrow for 25, however long it lasts.",
+    "note": "If only the two axes are explored, the variance 4 of the diagonal arrow is estimated as 25, however long exploration lasts.",
     "try": "Explore the third arrow as well: three looks determine all three unknowns, and the excess vanishes.",
     "tryTab": "explore",
     "state": {
@@ -69,8 +69,8 @@ var SpeedPresets = {
   "lower-bound": {
     "id": "lower-bound",
     "title": "Lower bound",
-    "note": "The plane version of the environment in the proof of Theorem 2, under its first hypothesis: the standard deviation of each action equals its mean reward.",
-    "try": "Ask for Σ ⪰ 0 and explore different pairs: without the first arrow the belief leads to a design as good as the best, and with it to one that needs up to three per cent more rounds.",
+    "note": "The environment in the proof of Theorem 2, in the plane and under its first hypothesis: the standard deviation of each action equals its mean reward.",
+    "try": "Tick Σ ⪰ 0 and explore different pairs. Without the first arrow, the estimate leads to a design as good as the best; with it, to one that needs up to three per cent more rounds.",
     "tryTab": "explore",
     "state": {
       "arrows": [
@@ -91,8 +91,8 @@ var SpeedPresets = {
   "two-looks": {
     "id": "two-looks",
     "title": "Three unknowns, two looks",
-    "note": "The two arrows explored leave one number of the ellipse open, and the fit of least norm gives an arrow a negative variance.",
-    "try": "Ask for a positive semidefinite fit, or explore one arrow more, and compare the true losses.",
+    "note": "The two explored arrows leave one number of the ellipse open, and the fit of least norm gives one arrow a negative variance.",
+    "try": "Tick Σ ⪰ 0, or explore one more arrow, and compare the true losses.",
     "tryTab": "explore",
     "state": {
       "arrows": [
@@ -113,8 +113,8 @@ var SpeedPresets = {
   "loud-arrow": {
     "id": "loud-arrow",
     "title": "One noisy arrow",
-    "note": "The policy mostly plays the noisiest arrow; the best design never does, since two quiet ones lead to the same place.",
-    "try": "Make the noisy arrow quieter until it pays to try it, and explore only the other two: no ellipse describes this noise.",
+    "note": "The policy mostly plays the noisiest arrow. The best design never pulls it, since two quiet arrows determine the same value.",
+    "try": "Make the noisy arrow quieter until the best design pulls it. Then explore only the other two: no ellipse describes this noise.",
     "state": {
       "arrows": [
         [1, 0],
@@ -133,7 +133,7 @@ var SpeedPresets = {
   "one-hot": {
     "id": "one-hot",
     "title": "One arm per axis",
-    "note": "Two arms that say nothing of each other, so that each gets its policy share times its noise; the third arrow, half an arm, is never worth a round.",
+    "note": "The first two arms carry no information about each other, so each gets a share proportional to its policy share times its noise. The third arrow is never worth a round.",
     "try": "Make the second arm noisier: its share grows in proportion.",
     "state": {
       "arrows": [

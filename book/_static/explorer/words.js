@@ -1,4 +1,4 @@
-// What is seen, in sentences.
+// Describes the pictures in sentences.
 (function (global) {
   "use strict";
 
@@ -17,7 +17,7 @@
     return size >= 1 || size === 0 ? value.toFixed(2) : value.toPrecision(digits);
   }
 
-  // "2.3": as many decimals as are of use.
+  // "2.3": with as few decimals as needed.
   function times(ratio) {
     if (ratio >= 9.95) return Math.round(ratio).toLocaleString("en-GB");
     return ratio.toFixed(ratio < 1.095 ? 2 : 1);
@@ -27,11 +27,11 @@
     return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
   }
 
-  const NOTHING = "The policy’s average arrow is zero: there is nothing to find out.";
+  const NOTHING = "The policy’s average arrow is zero, so there is nothing to estimate.";
 
   function price(model) {
     if (model.best.value === 0) return NOTHING;
-    if (!Number.isFinite(model.ratio)) return "Running the policy never finds its value.";
+    if (!Number.isFinite(model.ratio)) return "Running the policy never determines its value.";
     if (model.ratio < 1.005) return "Running the policy is as good as the best design.";
     return `Running the policy needs ${times(model.ratio)} times the rounds for the same accuracy.`;
   }
@@ -42,7 +42,7 @@
       return `${NOTHING} Move a bar or an arrow.`;
     }
     if (!Number.isFinite(best.value)) {
-      return "All arrows lie on one line, and the policy’s average is off it: no design finds its value.";
+      return "All arrows lie on one line, but the policy’s average does not, so no design determines its value.";
     }
     const used = model.chosen.flatMap((chosen, a) => (chosen ? [a] : []));
     const count = `${capital(COUNTS[used.length])} of ${COUNTS[state.arrows.length]} actions`;
@@ -51,75 +51,75 @@
     const enough =
       used.length === 1
         ? `${count} is enough: number ${names}, all the time.`
-        : `${count} are enough: ${names}, tried ${shares} of the time.`;
+        : `${count} are enough: ${names}, pulled ${shares} of the time.`;
     return `${enough} ${best.unique ? "" : "Other designs are as good. "}${price(model)}`;
   }
 
   const LOOKS = [
-    "Nothing is seen of the noise.",
-    "One look at three unknowns: exploration cannot see Σ, however long it lasts.",
-    "Two looks at three unknowns: exploration cannot see Σ, however long it lasts. " +
+    "Exploration learns nothing about the noise.",
+    "One look at three unknowns: exploration cannot determine Σ, however long it lasts.",
+    "Two looks at three unknowns: exploration cannot determine Σ, however long it lasts. " +
       "Every thin ellipse fits what it finds.",
-    "Three looks at three unknowns: exploration sees Σ, and one ellipse is left.",
+    "Three looks at three unknowns: exploration determines Σ, and one ellipse is left.",
   ];
 
   function loss(model) {
     const { seen } = model;
     if (model.best.value === 0) return NOTHING;
-    if (!Number.isFinite(seen.excess)) return "The design it believes in never finds the policy’s value.";
+    if (!Number.isFinite(seen.excess)) return "The design for that estimate never determines the policy’s value.";
     if (seen.agrees) {
       const a = model.best.unique ? "the" : "a";
       return seen.rank < 3
-        ? `Here its belief happens to lead to ${a} best design all the same.`
-        : `The design it believes in is ${a} best one.`;
+        ? `Here the estimate still happens to lead to ${a} best design.`
+        : `The design for that estimate is ${a} best one.`;
     }
-    if (seen.excess < 5e-3) return "The design it believes in needs less than half a per cent more rounds than the best one.";
-    return `The design it believes in needs ${times(1 + seen.excess)} times the rounds of the best one.`;
+    if (seen.excess < 5e-3) return "The design for that estimate needs less than 0.5 % more rounds than the best one.";
+    return `The design for that estimate needs ${times(1 + seen.excess)} times the rounds of the best one.`;
   }
 
   function explore(model) {
     const { seen, state } = model;
     const said = [LOOKS[seen.rank]];
     if (!state.noise.Sigma && !seen.described) {
-      said[0] = "Each arrow has a noise of its own, which no Σ describes; one is fitted all the same.";
+      said[0] = "Each arrow has a noise of its own, which no Σ describes; a Σ is fitted anyway.";
     }
-    if (seen.indefinite) said.push("What it believes is no ellipse: some variances come out negative and are raised to a floor.");
+    if (seen.indefinite) said.push("The estimate is not an ellipse: some estimated variances are negative and are raised to a floor.");
     said.push(loss(model));
     return said.join(" ");
   }
 
   function length(model, values) {
     const { seen, state } = model;
-    if (model.best.value === 0) return "There is no curve: with nothing to find out, every Γ is as good as any other.";
+    if (model.best.value === 0) return "There is no curve: with nothing to estimate, every Γ is as good as any other.";
     if (!seen.settles) {
       return seen.rank < 3 && !seen.agrees
-        ? "No Γ helps: this much stays, however long exploration lasts."
+        ? "No Γ helps: this part of the regret stays, however long exploration lasts."
         : "The formula does not hold here.";
     }
     const factor = values.now / values.least;
     const far = factor < 1.005 ? "the least regret" : `${times(factor)} times the least regret`;
     const whole = (value) => Math.round(value).toLocaleString("en-GB");
-    const said = `Γ = ${whole(state.Gamma)} leaves ${far};`;
-    if (values.found === values.best) return `${said} best is √(ψn) = ${whole(values.best)}.`;
-    if (values.best > values.high) return `${said} √(ψn) is beyond the rounds there are, and best is Γ = ${whole(values.found)}.`;
-    const why = seen.cost < 1e-12 ? "what is estimated costs nothing (ψ = 0), and" : "√(ψn) is shorter than any exploration, and";
-    return `${said} ${why} the shortest, Γ = ${whole(values.found)}, is best.`;
+    const said = `Γ = ${whole(state.Gamma)} gives ${far}.`;
+    if (values.found === values.best) return `${said} The best length is √(ψn) = ${whole(values.best)}.`;
+    if (values.best > values.high) return `${said} √(ψn) exceeds the possible lengths, so Γ = ${whole(values.found)} is best.`;
+    const why = seen.cost < 1e-12 ? "Estimation costs nothing (ψ = 0)" : "√(ψn) is below the shortest exploration";
+    return `${said} ${why}, so the shortest, Γ = ${whole(values.found)}, is best.`;
   }
 
   const DESIGN_KEY = {
-    arrow: "An arrow is an action: its direction and length are what it teaches. Drag its ring.",
+    arrow: "An arrow is an action: its direction and length say what a pull of it measures. Drag its ring.",
     noise: {
       Sigma:
         "The dashed ellipse is the noise Σ: every arrow, divided by its noise σ, ends on it. Drag a square: where the " +
         "ellipse is narrow, the noise is large.",
       sigma:
-        "Each action has a noise σ of its own. Divided by it, its arrow ends at the square or at its mirror image. Drag " +
-        "the square: the nearer to the middle, the larger the noise.",
+        "Each action has a noise σ of its own. Divided by σ, its arrow ends at the square or at the square’s mirror image. " +
+        "Drag the square: the nearer to the middle, the larger the noise.",
     },
     set: "Elfving’s set spans the ends of all arrows divided by their noise, and their mirror images (an action may count with a minus).",
     policy: "The red arrow c is the average of the arrows under the policy. The line along it leaves Elfving’s set at the exit: the corners of that edge are the actions to try.",
-    tangent: "The dotted tangent is the proof: no scaled arrow lies beyond it, so that no design does better.",
-    "": "Error × rounds is nL: n times the mean squared error after n rounds. Twice as much takes twice the rounds.",
+    tangent: "The dotted tangent is the proof: no scaled arrow lies beyond it, so no design is better.",
+    "": "Error × rounds is nL: n times the mean squared error after n rounds. A design with twice this number needs twice the rounds.",
   };
   const EXPLORE_KEY = {
     true: {
@@ -127,20 +127,20 @@
       sigma: "Each action has a noise σ of its own: the small circles are the arrows divided by it.",
     },
     possible:
-      "Exploration finds where the ticked arrows, divided by their noise, end: the filled points. Each thin ellipse passes " +
-      "through them, too, and remains possible.",
+      "Exploration finds where the ticked arrows, divided by their noise, end: the filled points. Each thin ellipse also " +
+      "passes through these points, and remains possible.",
     believed:
-      "The green curve is the belief: of all that fit, the one of least norm, or one that is positive semidefinite (Σ ⪰ 0). " +
-      "Without Σ ⪰ 0 it need not be an ellipse.",
+      "The green curve is the estimate: the fit of least norm or, with Σ ⪰ 0, a positive semidefinite fit. Without Σ ⪰ 0 " +
+      "it need not be an ellipse.",
     "":
-      "Green bars are the design for that belief, blue ones the best design. Floor: estimated variances below 1 % of the " +
-      "average are raised to it.",
+      "Green bars are the design for that estimate, blue ones the best design. Floor: estimated variances below 1 % of the " +
+      "average are raised to that value.",
     " ":
-      "The curve is S²(Γ/n² + ψ/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and ψ is what an " +
-      "estimate from them costs.",
+      "The curve is S²(Γ/n² + ψ/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and ψ is the cost of " +
+      "estimating the noise from them.",
   };
 
-  // Pairs of a sign and what it means.
+  // Pairs of a sign and its meaning.
   function key({ tab, noise }) {
     const kind = noise.Sigma ? "Sigma" : "sigma";
     return Object.entries(tab === "design" ? DESIGN_KEY : EXPLORE_KEY).map(([sign, text]) => [

@@ -1,10 +1,10 @@
 """A form that says which strategy to use: the directive ``{advice-form}``.
 
-The answers are those of the library's function `advise`: its table and its words lie beside it as
-JSON, and travel to the page, where ``advice.js`` looks them up as the function does. The evidence
-of each strategy is a list on the page, whose links and badges Sphinx checks; the script shows the
-part that belongs to an answer. Without scripts the lists and a table of all measured sizes stand
-there.
+The answers are those of the library's function `advise`. Its table and its words are JSON files of
+the library; the page contains them, and ``advice.js`` looks answers up as the function does. The
+evidence for each strategy is a list on the page, whose links and badges Sphinx checks; the script
+shows the part that belongs to an answer. Without scripts the page shows the lists and a table of
+all measured sizes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from speedbook.press.sphinx.tables import anchor, badge, entry, page_ledger, ref
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
 
-#: Where the library keeps what its function answers from.
+#: The folder of the library with the files from which its function answers.
 LIBRARY = Path(__file__).parents[3] / "speedlib"
-#: The class by which script and styles find the form.
+#: The class by which the script and the styles find the form.
 FORM = "sb-advice"
 #: The budgets that the table shows; the styles name them on a phone.
 SHOWN = (100, 1000, 10_000, 100_000)
@@ -34,10 +34,10 @@ class AdviceForm(SphinxDirective):
     """Answer which strategy to use; without scripts, show a table and the evidence."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the data, and what is shown without scripts."""
+        """Return the data, and the content that is shown without scripts."""
         answers, words = (self._read(name) for name in ("advice.json", "advice_words.json"))
         data = json.dumps({"table": answers, "words": words}, separators=(",", ":"))
-        # Nothing in a script's text may end the script.
+        # The text of a script must not contain what ends the script.
         safe = data.replace("</", "<\\/")
         script = f'<script type="application/json">{safe}</script>'
         form = nodes.container(classes=[FORM])
@@ -54,7 +54,7 @@ class AdviceForm(SphinxDirective):
         return json.loads(path.read_text(encoding="utf-8"))
 
     def _evidence(self, key: str, words: dict[str, Any]) -> nodes.Node:
-        """Return what a strategy is called, how it is built and why it is advised."""
+        """Return the name of a strategy, how it is built and why it is advised."""
         name = nodes.strong("", capitalised(words["name"]))
         code = nodes.literal("", words["code"])
         box = nodes.container(classes=["advice-evidence", f"advice-for-{key}"])
@@ -69,14 +69,14 @@ class AdviceForm(SphinxDirective):
         for claim in words["claims"]:
             line += [nodes.Text(" "), claim_badge(self.env, claim)]
         link = reference(self.env, "/" + words["page"], words["page"], "doc")
-        # The link is called what the page is called.
+        # The text of the link is the title of the page.
         link["refexplicit"] = False
         line += [nodes.Text(" "), link]
         return nodes.list_item("", line)
 
 
 def capitalised(text: str) -> str:
-    """Return a text that begins with a capital letter, all else as it is."""
+    """Return a text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
@@ -94,7 +94,7 @@ def claim_badge(env: BuildEnvironment, claim: str) -> nodes.inline:
 
 
 def sizes_table(answers: dict[str, Any], words: dict[str, Any]) -> nodes.table:
-    """Return a table of what is advised: a row for each size, a column for some budgets."""
+    """Return a table of the advice: a row for each size, a column for some budgets."""
     budgets = [n for n in answers["rounds"] if n in SHOWN]
     heads = ("Actions and features", *(f"{n:,} rounds" for n in budgets))
     rows = []
@@ -107,7 +107,7 @@ def sizes_table(answers: dict[str, Any], words: dict[str, Any]) -> nodes.table:
 
 
 def answer(cell: dict[str, Any], words: dict[str, Any]) -> str:
-    """Return what is advised in a cell of the table where the noise is unknown, and its range.
+    """Return the advice of a cell of the table for unknown noise, and the range of its ratio.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 Directives
 
-- ``{claim-map}``: the whole picture, with what its signs mean.
-- ``{claim-foundations} KIND``: the claims of one of the `KINDS`, each with what it rests on.
+- ``{claim-map}``: the whole picture, with a key to its signs.
+- ``{claim-foundations} KIND``: the claims of one of the `KINDS`, each with the claims it rests on.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
     from sphinx.writers.html5 import HTML5Translator
 
-#: Which claims a table lists.
+#: Which claims a table lists: those that hold although they rest on a false claim; those that fail
+#: and rest on one; those that hold with all that they rest on; and those where an error begins.
 KINDS: dict[str, Callable[[Relations, str], bool]] = {
     "survives": lambda map_, name: not map_.fails(name) and bool(map_.broken(name)),
     "falls": lambda map_, name: map_.fails(name) and bool(map_.broken(name)),
@@ -50,7 +51,7 @@ KINDS: dict[str, Callable[[Relations, str], bool]] = {
 
 
 def page_relations(env: BuildEnvironment) -> Relations:
-    """Read registry and ledger beside the pages; a claim that is in one alone is left out."""
+    """Read the registry and the ledger of the pages; leave out claims that only one of them has."""
     env.note_dependency(str(Path(env.srcdir) / REGISTRY))
     rows = page_ledger(env)["claims"]
     claims = [claim for claim in load_registry(Path(env.srcdir)).claims if claim.id in rows]
@@ -79,13 +80,13 @@ def chips(env: BuildEnvironment, names: Sequence[str], relations: Relations) -> 
 
 
 class MapNode(nodes.General, nodes.Element):  # type: ignore[misc]
-    """The picture; its children are the links, which Sphinx resolves and checks."""
+    """The picture; its children are its links, which Sphinx resolves and checks."""
 
 
 def map_picture(
     env: BuildEnvironment, relations: Relations, heads: Sequence[str], name: str
 ) -> MapNode:
-    """Return the picture of some statements, to be found under a name."""
+    """Return the picture of some statements, labelled with a name."""
     rows, statements = page_ledger(env)["claims"], relations.statements()
     picture: MapNode = MapNode("", relations=relations, heads=tuple(heads), name=name)
     picture += [card_link(env, name, rows[name], name) for name in shown_claims(statements, heads)]
@@ -118,7 +119,7 @@ class ClaimMap(SphinxDirective):
 
 
 def visit_map(translator: HTML5Translator, node: MapNode) -> None:
-    """Write the picture, with the addresses that Sphinx found for the links."""
+    """Write the picture, with the addresses that Sphinx has found for its links."""
     links = {
         link.astext(): link.get("refuri") or f"#{link['refid']}"
         for link in node.findall(nodes.reference)
@@ -127,7 +128,7 @@ def visit_map(translator: HTML5Translator, node: MapNode) -> None:
     translator.body.append(
         f'<figure class="map-figure"><div class="claim-map" tabindex="0" role="region" '
         f'aria-label="{name}">\n{map_svg(node["relations"], links, node["heads"])}\n</div>\n'
-        f"<figcaption>{name}: what is used on the left, what is built on it on the right."
+        f"<figcaption>{name}: arrows lead from claims on the left to the claims that use them."
         "</figcaption></figure>\n"
     )
     raise nodes.SkipNode
@@ -139,7 +140,7 @@ def skip_map(translator: Any, node: MapNode) -> None:
 
 
 class ClaimFoundations(SphinxDirective):
-    """List the claims of one kind, each with what it rests on or bears."""
+    """List the claims of one kind, each with the claims that it rests on or that use it."""
 
     required_arguments = 1
 
@@ -151,16 +152,16 @@ class ClaimFoundations(SphinxDirective):
         names = [name for name in relations.claims if KINDS[kind](relations, name)]
         if not names:
             return [nodes.paragraph("", "None.")]
-        heads = ("Verdict", "Claim", "Bears" if kind == "fault" else "Rests on", *LAST[kind])
+        heads = ("Verdict", "Claim", "Used by" if kind == "fault" else "Rests on", *LAST[kind])
         rows = [self._row(kind, name, relations) for name in names]
         found = table(heads, rows, "claim-foundations")
         found["classes"].append(f"claim-{kind}")
         return [found]
 
     def _row(self, kind: str, name: str, relations: Relations) -> nodes.row:
-        bears = chips(self.env, relations.above(name), relations)
+        above = chips(self.env, relations.above(name), relations)
         last = [chips(self.env, relations.claims[name].corrected_by, relations)] * len(LAST[kind])
-        rests = bears if kind == "fault" else rests_on(self.env, name, relations)
+        rests = above if kind == "fault" else rests_on(self.env, name, relations)
         return claim_row(self.env, name, relations, rests, *last)
 
 
@@ -178,7 +179,7 @@ def rests_on(env: BuildEnvironment, name: str, relations: Relations) -> list[nod
     further = [other for other in relations.broken(name) if other not in direct]
     shown = chips(env, direct, relations)
     if further:
-        line = nodes.inline("", "and further down: ", classes=["sb-muted"])
+        line = nodes.inline("", "and indirectly: ", classes=["sb-muted"])
         for other in further:
             sign = relations.verdicts[other].symbol
             line += [reference(env, anchor(other), f"{sign} {other}"), nodes.Text(" ")]
@@ -189,7 +190,7 @@ def rests_on(env: BuildEnvironment, name: str, relations: Relations) -> list[nod
 #: Head of the last column, where there is one.
 LAST: dict[str, tuple[str, ...]] = {
     "survives": ("Ours",),
-    "falls": ("Put right by",),
-    "fault": ("Put right by",),
+    "falls": ("Corrected by",),
+    "fault": ("Corrected by",),
     "firm": (),
 }

@@ -1,11 +1,11 @@
 """The errata: an entry for every claim of the paper that fails, from registry and ledger alone.
 
-The directive is ``{errata} SEVERITY``, as in ``{errata} proof step``: what of the paper goes with
-the claim. An entry says what is printed, or how we read it, what was found, the counterexample, and
-what takes its place. A claim of ours is never among them, whatever its verdict.
+The directive is ``{errata} SEVERITY``, as in ``{errata} proof step``. An entry says what is
+printed, or how we read it, what was found, the counterexample and the correction. Claims of our own
+are never among the errata, whatever their verdicts.
 
-``{errata-summary}`` counts them by severity and gives each of the gravest a line. It leads to the
-labels ``errata-conclusion``, ``errata-statement``, ``errata-proof-step`` and ``errata-slip``.
+``{errata-summary}`` counts the errata by severity and gives each of the gravest a line. It links to
+the labels ``errata-conclusion``, ``errata-statement``, ``errata-proof-step`` and ``errata-slip``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 #: What the text of `Claim.counterexample` is for each verdict.
 EXAMPLE = {
     Verdict.CONTRADICTED: "Counterexample",
-    Verdict.VACUOUS: "Why it is empty",
+    Verdict.VACUOUS: "Why it says nothing",
     Verdict.NOT_CONSISTENT: "Example",
 }
 
@@ -47,14 +47,14 @@ def errata(relations: Relations, severity: str) -> list[Claim]:
     ]
 
 
-#: What of the paper goes with a claim: of one, of several.
+#: How much of the paper fails with a claim: words for one, and for several.
 COUNTED = {
-    "conclusion": ("reading of a conclusion falls", "readings of a conclusion fall"),
+    "conclusion": ("reading of a conclusion fails", "readings of a conclusion fail"),
     "statement": ("statement is false or empty", "statements are false or empty"),
     "proof step": ("step of a proof fails", "steps of proofs fail"),
     "slip": ("slip", "slips"),
 }
-#: Of these the summary has a line for each claim.
+#: The summary has a line for each claim of these severities.
 GRAVEST = ("conclusion", "statement")
 
 
@@ -62,7 +62,7 @@ class ErrataSummary(SphinxDirective):
     """Count the errata by severity, and name the gravest."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a line of counts and, for each of the gravest severities, a list."""
+        """Return the counts and, for each of the gravest severities, a list of its claims."""
         relations = page_relations(self.env)
         counts = nodes.bullet_list("", classes=["errata-counts"])
         lists: list[nodes.Node] = []
@@ -82,15 +82,15 @@ class ErrataSummary(SphinxDirective):
         sign = nodes.inline("", verdict.symbol, classes=["errata-sign", verdict.css_class])
         link = nodes.reference("", claim.title, refid=_anchor(claim.id), internal=True)
         name = END_OF_NAME.split(claim.place)[0].strip()
-        mended = "repaired" if claim.corrected_by else "not repaired"
-        # As it is written in titles: "Theorem 1" of "Theorem 1 and Section 4.1".
+        outcome = "corrected" if claim.corrected_by else "not corrected"
+        # As titles write it: "Theorem 1" of "Theorem 1 and Section 4.1".
         said = "" if " ".join(name.split()[:2]) in claim.title else f"{name}: "
-        tail = muted(f"{verdict}, {mended}")
+        tail = muted(f"{verdict}, {outcome}")
         return nodes.list_item("", _line(sign, nodes.Text(f" {said}"), link, nodes.Text(" "), tail))
 
 
 class Errata(SphinxDirective):
-    """List the claims of the paper that fail, those of one severity."""
+    """List the claims of the paper that fail with one severity."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -135,7 +135,7 @@ class Errata(SphinxDirective):
             ("Found", [_line(*_found(claim, row))]),
         ]
         if claim.constants:
-            terms.insert(1, ("Read", [_line(nodes.Text(_how_read(claim.constants)))]))
+            terms.insert(1, ("How we read it", [_line(nodes.Text(_how_read(claim.constants)))]))
         if claim.counterexample:
             label = EXAMPLE.get(verdict, "Example")
             terms.append((label, self._parsed(claim.id, claim.counterexample)))
@@ -144,7 +144,7 @@ class Errata(SphinxDirective):
         if claim.uncorrected:
             terms.append(("Corrected", self._parsed(claim.id, claim.uncorrected)))
         if above := relations.above(claim.id):
-            terms.append(("Rests on it", [_line(*chips(self.env, above, relations))]))
+            terms.append(("Used by", [_line(*chips(self.env, above, relations))]))
         return terms
 
     def _says(self, claim: Claim) -> list[nodes.Node]:
@@ -197,12 +197,12 @@ def _anchor(claim: str) -> str:
 
 
 def _whose(claim: Claim) -> str:
-    """Say whether the paper prints a claim, or it is a reading of ours."""
+    """Say whether the claim is printed in the paper or is our reading."""
     return "Printed" if claim.origin == "paper" else "Our reading"
 
 
 def _how_read(constants: str) -> str:
-    """Return how hidden constants, or what else is left open, are read."""
+    """Return how hidden constants, or other open words of the claim, are read."""
     text = constants.removeprefix("Read: ")
     return text[:1].upper() + text[1:].removesuffix(".") + "."
 
@@ -217,9 +217,9 @@ def _line(*content: nodes.Node) -> nodes.paragraph:
 
 
 def _found(claim: Claim, row: dict[str, Any]) -> list[nodes.Node]:
-    """Return what was found beside what the claim says; nothing if it cannot be tested."""
+    """Return what was found, next to what the claim says; nothing if it cannot be tested."""
     if "estimate" not in row:
         return []
     effect = nodes.strong("", " ".join(rounded_record(row)).strip())
-    word = "empty if" if claim.kind == "vacuous" else "the claim:"
+    word = "empty if" if claim.kind == "vacuous" else "the claim says"
     return [effect, nodes.Text(f"; {word} {row['rule']}. "), muted(measured(claim))]

@@ -1,18 +1,18 @@
-"""The explorer in a page: the directive, the links that set it, and its scripts where it is used.
+"""The explorer in a page: its directive, the links that set it, and its scripts.
 
 Directive
 
 - ``{explorer} PRESET``, with the options ``:tab:`` (``design`` or ``explore``), ``:height:``
   (``half`` or ``full``) and ``:name:``, and a caption as its content: a figure that scripts turn
-  into the explorer. Without JavaScript, in print and where the book is no HTML its picture stays.
+  into the explorer. Without JavaScript, in print and outside HTML its picture is shown.
 
 Role
 
 - ``{explore}`` sets the explorer of the same page: ``{explore}`try this
-  <preset=unit-ball&explored=0,1>```. What stands after the name of a figure and a question mark, as
-  in ``<fig-two?preset=two-looks>``, sets that one; without a name it is the only one of the page.
+  <preset=unit-ball&explored=0,1>```. If a page has several, the name of the figure and a question
+  mark come first, as in ``<fig-two?preset=two-looks>``.
 
-Presets are read from ``book/_static/explorer/presets.js``, pictures and what they tell from
+Presets are read from ``book/_static/explorer/presets.js``. Pictures and their descriptions are in
 ``book/_static/figures/explorer``: `paper.plots.explorer` draws them.
 """
 
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 PRESETS = "book/_static/explorer/presets.js"
 PICTURES = "book/_static/figures/explorer"
-#: In `PICTURES`: what each picture tells, by its name.
+#: In `PICTURES`: the description of each picture, by its name.
 TOLD = "pictures.json"
 
 TABS = ("design", "explore")
@@ -46,7 +46,7 @@ HEIGHTS = ("half", "full")
 #: Width of a picture in pixels of the page: that of a narrow phone.
 WIDTH = 360
 
-#: In the order in which each finds what it needs, relative to ``_static``.
+#: In an order in which each script finds the ones that it needs, relative to ``_static``.
 SCRIPTS = (
     "vendor/d3/d3.min.js",
     "explorer/geometry.js",
@@ -67,9 +67,9 @@ SCRIPTS = (
 )
 STYLE = "explorer/explorer.css"
 
-#: Where a link that names no figure leads.
+#: The target of a link that names no figure.
 ONLY = "explorer"
-#: What a link may set, and what it looks like there.
+#: The settings of a link, and the form of their values.
 NUMBER = r"-?\d+(?:\.\d+)?"
 PAIR = rf"{NUMBER},{NUMBER}"
 INDICES = r"\d+(?:,\d+)*"
@@ -88,11 +88,11 @@ SETTINGS = {
 
 
 class ExplorerNode(nodes.General, nodes.Element):  # type: ignore[misc]
-    """The place of an explorer; its child is the picture."""
+    """The element that becomes an explorer; its child is the picture."""
 
 
 class ExploreLink(nodes.Inline, nodes.TextElement):  # type: ignore[misc]
-    """A link that sets an explorer of its page; plain text where there is no HTML."""
+    """A link that sets an explorer of its page; plain text outside HTML."""
 
 
 def read_presets(root: Path) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _page_presets(env: BuildEnvironment) -> dict[str, Any]:
 
 
 class Explorer(SphinxDirective):
-    """Put an explorer into the page, or where it cannot run its picture."""
+    """Put an explorer into the page, or its picture where it cannot run."""
 
     required_arguments = 1
     has_content = True
@@ -136,7 +136,7 @@ class Explorer(SphinxDirective):
         tab = self._one_of("tab", self.options.get("tab", TABS[0]), TABS)
         height = self._one_of("height", self.options.get("height", "full"), HEIGHTS)
         if not self.content:
-            raise self.error("explorer: say in a caption what it shows")
+            raise self.error("explorer: it needs a caption that says what it shows")
         explorer = ExplorerNode("", preset=preset, tab=tab, height=height)
         explorer += self._picture(picture_name(preset, tab))
         figure = nodes.figure("", explorer, classes=["sb-explorer-figure"])
@@ -165,10 +165,10 @@ class Explorer(SphinxDirective):
 
 
 class ExploreRole(ReferenceRole):
-    """Lead to the explorer of the page and set it."""
+    """Link to the explorer of the page and set it."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the link; what no explorer would understand is reported and shown as text."""
+        """Return the link; settings that no explorer understands are reported and shown as text."""
         figure, _, query = self.target.rpartition("?")
         if fault := setting_fault(query, _page_presets(self.env)):
             logger.error("explore: %s", fault, location=self.get_location())
@@ -201,7 +201,7 @@ def setting_fault(query: str, presets: dict[str, Any]) -> str:
 
 
 def visit_explorer(translator: HTML5Translator, node: ExplorerNode) -> None:
-    """Begin the place that scripts look for."""
+    """Begin the element that scripts look for."""
     data = " ".join(f'data-{key}="{escape(node[key])}"' for key in ("preset", "tab", "height"))
     translator.body.append(f'<div class="sb-explorer" {data}>\n')
 
@@ -223,13 +223,13 @@ def depart_link(translator: HTML5Translator, node: ExploreLink) -> None:
 
 
 def pass_by(translator: Any, node: nodes.Element) -> None:
-    """Write nothing of its own: the children say it."""
+    """Write nothing for the node itself, only its children."""
 
 
 def check_links(app: Sphinx, doctree: nodes.document) -> None:
-    """Warn of links to an explorer that the page has not, and of explorers that none can name.
+    """Warn of links to explorers that the page lacks, and of unnamed explorers among several.
 
-    A figure without a name gets a number as its id, which no author should rely on.
+    A figure without a name gets a number as its id, on which no author should rely.
     """
     names = [
         figure["ids"][0] if figure["names"] else ONLY
@@ -258,7 +258,7 @@ def add_scripts(
     context: dict[str, Any],
     doctree: nodes.document | None,
 ) -> None:
-    """Load scripts and style on pages with an explorer alone, after the page itself."""
+    """Load scripts and style after the page, and only on pages with an explorer."""
     if doctree is not None and any(doctree.findall(ExplorerNode)):
         for script in SCRIPTS:
             app.add_js_file(script, loading_method="defer")
@@ -266,7 +266,7 @@ def add_scripts(
 
 
 def setup_explorer(app: Sphinx) -> None:
-    """Register directive and role, and what pages with them need."""
+    """Register the directive, the role and the event handlers."""
     app.add_directive("explorer", Explorer)
     app.add_role("explore", ExploreRole())
     passed = (pass_by, pass_by)

@@ -1,17 +1,17 @@
-"""What Sphinx must know to press the book.
+"""The Sphinx extension with which the book is built.
 
 Directives
 
-- ``{ledger-table}`` and ``{ledger-totals}``: every claim with its verdict, and their number, see
+- ``{ledger-table}`` and ``{ledger-totals}``: every claim with its verdict, and counts of them, see
   `speedbook.press.sphinx.ledger_table`.
 - ``{parameter-table}``: the parameters of the page's notebook.
-- ``{regret-table}``: the statements on regret, read in both ways, see
+- ``{regret-table}``: the statements on regret in both readings, see
   `speedbook.press.sphinx.regret_table`.
 - ``{errata}`` and ``{errata-summary}``: the claims of the paper that fail, see
   `speedbook.press.sphinx.errata`.
 - ``{advice-form}``: which strategy to use, see `speedbook.press.sphinx.advice_form`.
-- ``{scoreboard}``: how many claims have which verdict, see `speedbook.press.sphinx.scoreboard`.
-- ``{claim-map}`` and ``{claim-foundations}``: which rests on which, see
+- ``{scoreboard}``: the number of claims by verdict, see `speedbook.press.sphinx.scoreboard`.
+- ``{claim-map}`` and ``{claim-foundations}``: which claim rests on which, see
   `speedbook.press.sphinx.claim_map`; ``{claim-groups}``: the same by groups, see
   `speedbook.press.sphinx.map_groups`.
 - ``{explorer}``: arrows, noise and policy that can be moved, see `speedbook.press.sphinx.explorer`.
@@ -20,15 +20,15 @@ Roles
 
 - ``{claim-badge}``: the verdict of one claim, linked to its row of the ledger.
 - ``{ledger}``: a number or text, ``prop-1.estimate`` or ``prop-1.details.worst:.2f``.
-- ``{score}``: how many claims, ``paper fails slip``; see `speedbook.claims.scoreboard`.
+- ``{score}``: a number of claims, as in ``paper fails slip``; see `speedbook.claims.scoreboard`.
 - ``{quoted}``: a number that is not ours, or that the set-up fixes; see `speedbook.notebook.prose`.
 - ``{explore}``: a link that sets the explorer of its page.
 
-And every notebook becomes a page by the template of `speedbook.press.template`.
+Every notebook becomes a page by the template of `speedbook.press.template`.
 
-The ledger is ``book/ledger.json`` beside the pages: the committed one in a plain checkout, and the
-one derived from the notebooks just executed where `speedbook build` stages the book. What is not in
-it is an error, and ends a build that takes warnings as errors.
+The ledger is ``book/ledger.json`` among the sources of the pages. In a plain checkout it is the
+committed one; in the sources that `speedbook build` stages, the one derived from the notebooks just
+executed. A reference to something that is not in the ledger is an error, which stops the build.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class LedgerRole(SphinxRole):
     """Put a number or text of the ledger into the prose."""
 
     def run(self) -> Found:
-        """Return the text; an address without one is reported and shown as it is."""
+        """Return the text; an unknown address is reported and shown unchanged."""
         try:
             return [nodes.Text(lookup(page_ledger(self.env)["claims"], self.text))], []
         except ValueError as error:
@@ -110,7 +110,7 @@ class BadgeRole(SphinxRole):
 
 
 class QuotedRole(SphinxRole):
-    """Show a number, or a formula, as it is: the role is a mark for whoever reads the source."""
+    """Show a number or a formula unchanged; the role marks it in the source."""
 
     def run(self) -> Found:
         """Return what the text says in MyST."""
@@ -119,7 +119,7 @@ class QuotedRole(SphinxRole):
 
 
 def show_as_page(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Give a notebook the form of a page while Sphinx reads it; its file stays, for readers."""
+    """Give a notebook the form of a page while Sphinx reads it; its file stays unchanged."""
     if Path(app.env.doc2path(docname)).suffix != ".ipynb":
         return
     try:
@@ -131,8 +131,8 @@ def show_as_page(app: Sphinx, docname: str, source: list[str]) -> None:
 def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> None:
     """Give the search the index entries of all pages.
 
-    Sphinx puts in those of the pages that it writes in this build and forgets all others, so that
-    after a change of one page no term of the glossary would be found.
+    Sphinx includes only the pages that it writes in this build. So after a change of one page, no
+    term of the glossary would be found.
     """
     kept = env._search_index_index_entries
     for docname, entries in env.get_domain("index").data["entries"].items():
@@ -143,7 +143,7 @@ def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register directives and roles, and what notebooks need."""
+    """Register the directives, the roles and the event handlers."""
     app.add_directive("ledger-table", LedgerTable)
     app.add_directive("ledger-totals", LedgerTotals)
     app.add_directive("parameter-table", ParameterTable)
@@ -169,6 +169,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {
         "parallel_read_safe": True,
         "parallel_write_safe": True,
-        # Where it changes, Sphinx presses every page again.
+        # If it changes, Sphinx builds every page again.
         "env_version": appearance_key(Path(app.srcdir)),
     }

@@ -1,7 +1,7 @@
-"""How the book renders what a notebook displayed: a figure keeps its alt text.
+"""Render the figures of a notebook with their alt texts.
 
-Sphinx finds the class through the entry point group ``myst_nb.mime_renderers``. Left alone, MyST-NB
-drops the alt text of an output's metadata and describes a picture by the name of its file.
+Sphinx finds the class through the entry point group ``myst_nb.mime_renderers``. By itself, MyST-NB
+ignores the alt text in an output's metadata and describes a picture by the name of its file.
 """
 
 from __future__ import annotations

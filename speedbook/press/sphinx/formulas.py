@@ -1,13 +1,13 @@
-"""Claims carry mathematics as mathematics, where a page can show it.
+"""Mathematics in the texts of claims, displayed as formulas on the pages.
 
-What the registry says in Unicode, "at most d λ₁(V)/n", stays so in notebooks, in the ledger's file
-and in the HTML itself, for the search and where no script runs. Beside it stands the TeX, which
-``formulas.js`` has MathJax set:
+The registry's Unicode, "at most d λ₁(V)/n", stays in notebooks, in the ledger's file and in the
+HTML, for the search and where no script runs. The HTML also has the TeX, which ``formulas.js`` has
+MathJax display:
 
 - the symbols in every title, statement and place of a claim, on cards and elsewhere;
 - on cards and in the errata, the formula of the claim as a display.
 
-The ledger's table is left alone: its filter searches for what stands there.
+The ledger's table is left unchanged, since its filter searches the text of the cells.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SCRIPT = "formulas.js"
-#: Texts that stay as they are: code, mathematics, and the table whose filter reads its text.
+#: Texts that stay unchanged: code, mathematics, and the table whose filter reads its text.
 KEPT = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
 KEPT_TABLE = "ledger-table"
 #: What joins the parts of a line, such as a place and how a claim is read.
@@ -63,23 +63,23 @@ class Symbols(nodes.inline):  # type: ignore[misc]
 
 
 class Formula(nodes.General, nodes.Element):  # type: ignore[misc]
-    """The formula of a claim; it has no text, as the words beside it say the same."""
+    """The formula of a claim; it has no text, since the words next to it say the same."""
 
 
 class Said(NamedTuple):
-    """What the claims say: which of them says a text, and what its letters mean."""
+    """The texts of the claims: which claim a text belongs to, and what its letters mean."""
 
     claims: Mapping[str, str]
     letters: Mapping[str, Mapping[str, str]]
 
     def letters_of(self, text: str) -> Mapping[str, str] | None:
-        """Return what the letters mean of a text that a claim says; None of any other text."""
+        """Return what the letters of a claim's text mean, or None for any other text."""
         claim = self.claims.get(_plain(text))
         return None if claim is None else self.letters.get(claim, {})
 
 
 def _plain(text: str) -> str:
-    """Return a text as it is compared: pages curl its apostrophes and drop its full stop."""
+    """Return a text as it is compared: without curled apostrophes and the final full stop."""
     return " ".join(text.translate(STRAIGHT).split()).strip(". ")
 
 
@@ -112,7 +112,7 @@ def symbols_html(text: str, letters: Mapping[str, str] | None = None) -> str:
 
 
 def formula_html(tex: str) -> str:
-    """Return the place of a displayed formula, which is shown once it is set."""
+    """Return the element of a displayed formula, which stays hidden until MathJax has set it."""
     parts = (f'<div class="math" data-tex="{escape(part)}"></div>' for part in formula_parts(tex))
     return f'<div class="claim-formula" hidden>{"".join(parts)}</div>'
 
@@ -120,7 +120,7 @@ def formula_html(tex: str) -> str:
 def card_with_formulas(html: str, formulas: Formulas) -> str:
     """Return the card of a claim with its formula, and its symbols with their TeX.
 
-    HTML that is no card is returned as it is.
+    HTML that is not a card is returned unchanged.
     """
     return _CARD.sub(lambda card: _enriched(card[0], formulas), html)
 
@@ -143,20 +143,20 @@ def _enriched(card: str, formulas: Formulas) -> str:
 
 
 def formula_display(env: BuildEnvironment, claim: str) -> Formula | None:
-    """Return the formula of a claim as a node, for directives; None if it has none."""
+    """Return the formula of a claim as a node for directives, or None."""
     formulas: Formulas = env.app.speedbook_said[1]  # type: ignore[attr-defined]
     tex = formulas.formulas.get(claim)
     return Formula("", tex=tex) if tex else None
 
 
 class SetSymbols(SphinxPostTransform):
-    """Mark the symbols on the pages, after links have got their texts."""
+    """Mark the symbols on the pages, once links have their texts."""
 
     default_priority = 400
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
-        """Mark symbols in the texts of claims, on cards, and see to it that MathJax is loaded."""
+        """Mark symbols in the texts of claims and on cards, and have MathJax loaded."""
         texts, formulas = self.app.speedbook_said  # type: ignore[attr-defined]
         for text in list(self.document.findall(nodes.Text)):
             if marked := _marked(text, texts):
@@ -173,7 +173,7 @@ class SetSymbols(SphinxPostTransform):
 
 
 def _marked(text: nodes.Text, texts: Said) -> list[nodes.Node]:
-    """Return the nodes that take the place of a text; none if it stays."""
+    """Return the nodes that replace a text; none if it stays unchanged."""
     if not JOINTS.search(text) and texts.letters_of(text) is None:
         return []
     if any(_is_kept(parent) for parent in _parents(text)):
@@ -201,7 +201,7 @@ def _is_kept(parent: nodes.Element) -> bool:
 
 
 def visit_symbols(translator: HTML5Translator, node: Symbols) -> None:
-    """Write the symbols, the TeX beside them."""
+    """Write the symbols with their TeX."""
     translator.body.append(f'<span data-tex="{escape(node["tex"])}">')
 
 
@@ -211,13 +211,13 @@ def depart_symbols(translator: HTML5Translator, node: Symbols) -> None:
 
 
 def visit_formula(translator: HTML5Translator, node: Formula) -> None:
-    """Write the place of the formula."""
+    """Write the element of the formula."""
     translator.body.append(formula_html(node["tex"]))
     raise nodes.SkipNode
 
 
 def pass_by(translator: Any, node: nodes.Element) -> None:
-    """Leave the text as it is where there is no HTML."""
+    """Leave the text unchanged outside HTML."""
 
 
 def read_texts(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
@@ -237,19 +237,19 @@ def read_texts(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 
 
 def note_formulas(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Have a page pressed again when the formulas change."""
+    """Have a page built again when the formulas change."""
     if (path := Path(app.srcdir) / FORMULAS).is_file():
         app.env.note_dependency(str(path))
 
 
 def add_script(app: Sphinx, page: str, template: str, context: Any, doctree: Any) -> None:
-    """Load the script on the pages that have symbols, and on no other."""
+    """Load the script only on the pages that have symbols."""
     if doctree is not None and doctree.get("symbols"):
         app.add_js_file(SCRIPT, loading_method="defer")
 
 
 def setup_formulas(app: Sphinx) -> None:
-    """Register the nodes, and what pages with symbols need."""
+    """Register the nodes and the event handlers."""
     passed = (pass_by, pass_by)
     app.add_node(Symbols, html=(visit_symbols, depart_symbols), latex=passed, text=passed)
     app.add_node(Formula, html=(visit_formula, None), latex=passed, text=passed)

@@ -23,10 +23,10 @@ GROUPS = "book/groups.yml"
 
 
 class Group(BaseModel):
-    """One group: what it asks, where the paper speaks of it, and which claims belong to it.
+    """One group: its question, its place in the paper, and the claims that belong to it.
 
-    ``claims`` are ids, each of which stands for those that begin with it; ``notebooks`` take in
-    what no group names.
+    ``claims`` are beginnings of ids. The claims of ``notebooks`` belong to the group too, unless
+    another group names them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -46,7 +46,7 @@ class _File(BaseModel):
 
 
 def load_groups(root: Path) -> tuple[Group, ...]:
-    """Read the groups of a book; none where there is no such file."""
+    """Read the groups of a book; without the file there are none."""
     path = root / GROUPS
     if not path.is_file():
         return ()
@@ -54,7 +54,7 @@ def load_groups(root: Path) -> tuple[Group, ...]:
 
 
 def group_of(groups: Iterable[Group], name: str, notebook: str) -> str | None:
-    """Return the id of the group to which a claim belongs; None if there is none.
+    """Return the id of the group to which a claim belongs, or None.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def group_of(groups: Iterable[Group], name: str, notebook: str) -> str | None:
 
 
 def grouped(groups: Sequence[Group], claims: Iterable[Claim]) -> dict[str | None, list[str]]:
-    """Return the ids of the claims of each group, both in their order; last those of none."""
+    """Return the ids of the claims by group, in order; claims without a group come last."""
     found: dict[str | None, list[str]] = {group.id: [] for group in groups}
     rest: list[str] = []
     for claim in claims:
@@ -84,30 +84,30 @@ def grouped(groups: Sequence[Group], claims: Iterable[Claim]) -> dict[str | None
 def page_groups(
     env: BuildEnvironment, claims: Iterable[Claim]
 ) -> list[tuple[Group | None, list[str]]]:
-    """Read the groups beside the pages and return each with its claims.
+    """Read the groups of the pages and return each with its claims.
 
-    Where a book has groups, a claim that belongs to none is a warning.
+    Warns of claims without a group, if the book has groups.
     """
     env.note_dependency(str(Path(env.srcdir) / GROUPS))
     groups = load_groups(Path(env.srcdir))
     found = grouped(groups, claims)
     if groups and found.get(None):
         logger.warning(
-            "%s: no group holds %s", GROUPS, ", ".join(found[None]), location=env.docname
+            "%s: no group contains %s", GROUPS, ", ".join(found[None]), location=env.docname
         )
     known: dict[str | None, Group] = {group.id: group for group in groups}
     return [(known.get(name), names) for name, names in found.items() if names]
 
 
 def tally(relations: Relations, names: Iterable[str]) -> str:
-    """Say in a line how many of the paper's claims hold and fail, and how many are ours."""
+    """Say how many of the paper's claims hold and fail, and how many claims are ours."""
     names = list(names)
     paper = [name for name in names if relations.claims[name].origin != "ours"]
     hold = sum(relations.verdicts[name] in HOLDING for name in paper)
     fail = sum(map(relations.fails, paper))
     counts = {"hold": hold, "fail": fail, "open": len(paper) - hold - fail}
-    told = ", ".join(f"{count} {_verb(word, count)}" for word, count in counts.items() if count)
-    parts = [f"the paper’s {len(paper)}: {told}"] if paper else []
+    said = ", ".join(f"{count} {_verb(word, count)}" for word, count in counts.items() if count)
+    parts = [f"the paper’s {len(paper)}: {said}"] if paper else []
     return " · ".join([*parts, *([f"ours {len(names) - len(paper)}"] if paper != names else [])])
 
 

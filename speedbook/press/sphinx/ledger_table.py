@@ -1,12 +1,13 @@
-"""The ledger as a page: how many claims have which verdict, and a row for each, by groups.
+"""The ledger as a page: the number of claims by verdict, and a row for each claim, by groups.
 
 Directives
 
-- ``{ledger-totals}``: verdicts by whose the claims are; each number leads to these rows.
-- ``{ledger-table}``: all claims, and where the results come from, which only a build knows.
+- ``{ledger-totals}``: counts by verdict and origin; each number links to its rows.
+- ``{ledger-table}``: all claims and, after a build, where the results come from.
 
-``book/_static/ledger.js`` adds search, filters and order. It reads whose a claim is from the class
-of a row, the verdict from its first cell, and folds the bodies of the table, one for each group.
+``book/_static/ledger.js`` adds search, filters and order. It reads the origin of a claim from the
+class of its row and the verdict from its first cell. It folds the bodies of the table, one for each
+group.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from speedbook.text import counted, duration
 if TYPE_CHECKING:
     from speedbook.claims.relations import Relations
 
-#: The columns of the totals: heads, what each counts, and the name of its filter.
+#: The columns of the totals: the head, the origins that it counts, and the name of its filter.
 COLUMNS = {
     "The paper’s words": ("paper", "words"),
     "Our readings of it": ("reading", "readings"),
@@ -53,7 +54,7 @@ TABLE = "ledger-table"
 
 
 def filtered(verdict: str = "", whose: str = "") -> str:
-    """Return the address of the rows of one verdict, or of one origin, within the page.
+    """Return the address, within the page, of the rows with a verdict or an origin.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def filtered(verdict: str = "", whose: str = "") -> str:
 
 
 class LedgerTotals(SphinxDirective):
-    """Count the claims by verdict and by whose they are."""
+    """Count the claims by verdict and origin."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
@@ -93,7 +94,7 @@ class LedgerTotals(SphinxDirective):
 
 
 class LedgerTable(SphinxDirective):
-    """List all claims, and say below where the results come from, which only a build knows."""
+    """List all claims and, after a build, where the results come from."""
 
     HEADS = ("Verdict", "Claim", "Found", "Rule", "Run")
 
@@ -103,7 +104,7 @@ class LedgerTable(SphinxDirective):
         rows = ledger["claims"]
         groups = page_groups(self.env, relations.claims.values())
         known = {name for _, names in groups for name in names}
-        # A claim that the registry does not know, as it may be while one works on it.
+        # Claims that are missing in the registry, for example while it is being edited.
         others = [name for name in rows if name not in known]
         found = table(self.HEADS, (), TABLE)
         columns = found.children[0]
@@ -156,7 +157,7 @@ class LedgerTable(SphinxDirective):
 
 
 def _kind(row: dict[str, Any]) -> list[str]:
-    """Return whose a claim is, how a statement on regret is read, and its evidence."""
+    """Return the origin of a claim, the reading of a statement on regret, and the evidence."""
     read = f"read: {row['reading']}" if "reading" in row else ""
     return [text for text in (WHOSE[row["origin"]], read, row.get("evidence", "")) if text]
 
@@ -171,7 +172,7 @@ def _found(row: dict[str, Any]) -> Content:
 
 
 def _run(row: dict[str, Any]) -> Content:
-    """Return how the numbers came about: replications, seed and, of a build, time and agreement."""
+    """Return replications and seed and, after a build, time and agreement."""
     facts = []
     if row.get("replications") is not None:
         facts.append(counted(row["replications"], "replication"))

@@ -1,8 +1,8 @@
 """The map in two steps: the groups of claims as a few boxes, and what each of them holds.
 
-The directive ``{claim-groups}`` draws the groups that rest on one another, those that are used at
-the top, and below lists each of them folded: what it asks, its part of the map, and its claims.
-Everything is there without a script; ``book/_static/map.js`` unfolds the box that an address names.
+The directive ``{claim-groups}`` draws the groups that rest on one another, with those that others
+use at the top. Below it lists each group, folded: its question, its part of the map and its claims.
+All of it works without a script; ``book/_static/map.js`` unfolds the box that an address names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MARK = "claim-groups"
 OPEN = '<details class="map-box"><summary>{}</summary><div class="map-content" id="{}">'
 CLOSE = "</div></details>"
 
-#: Of a pair of groups, the second of which uses the first: the claims that it uses.
+#: By pair of groups, the second of which uses the first: the claims that it uses.
 Uses = dict[tuple[str, str], list[str]]
 
 
@@ -58,11 +58,11 @@ class ClaimGroups(SphinxDirective):
             return [nodes.paragraph("", "None.")]
         told = {group.id: tally(relations, names) for group, names in shown}
         by_id = {group.id: group for group, _ in shown}
-        # With a class, a raw piece is put into a box that has it.
+        # A raw node with a class is put into a box with that class.
         svg = groups_svg(by_id, told, uses, relations)
         broken = sum(any(map(relations.fails, names)) for names in uses.values())
         caption = (
-            f"{broken} of the {len(uses)} arrows are broken: what they come from holds a claim "
+            f"{broken} of the {len(uses)} arrows are broken: they come from a group with a claim "
             "that is used and fails."
         )
         svg = f'<figure class="map-figure">{svg}<figcaption>{caption}</figcaption></figure>'
@@ -89,7 +89,7 @@ class ClaimGroups(SphinxDirective):
         asks = nodes.paragraph("", nodes.Text(group.asks))
         lines = [_links(word, others) for word, others in (("Uses", below), ("Used by", above))]
         heads = [name for name in relations.statements() if name in names]
-        # Boxes without an arrow would say no more than the table.
+        # Boxes without an arrow would add nothing to the table.
         joined = any(set(pair) <= set(heads) for pair in relations.edges)
         name = f"Map: {group.title}"
         picture = [map_picture(self.env, relations, heads, name)] if joined else []
@@ -110,7 +110,7 @@ class ClaimGroups(SphinxDirective):
                 chips(self.env, relations.claims[name].corrected_by, relations),
             ]
             rows.append(claim_row(self.env, name, relations, *cells))
-        heads = ("Verdict", "Claim", "Rests on", "Put right by")
+        heads = ("Verdict", "Claim", "Rests on", "Corrected by")
         return table(heads, rows, "claim-foundations")
 
 
@@ -130,7 +130,7 @@ def _links(word: str, groups: Sequence[Group]) -> nodes.paragraph | None:
 
 
 def group_uses(relations: Relations, groups: Mapping[str, str]) -> Uses:
-    """Return which group uses claims of which other, by the groups of the claims."""
+    """Return which claims one group uses of another, given the group of each claim."""
     found: Uses = {}
     for (lower, upper), names in relations.edges.items():
         pair = groups.get(lower), groups.get(upper)
@@ -142,7 +142,7 @@ def group_uses(relations: Relations, groups: Mapping[str, str]) -> Uses:
 def groups_svg(
     groups: Mapping[str, Group], told: Mapping[str, str], uses: Uses, relations: Relations
 ) -> str:
-    """Return the groups as the text of an SVG, from what is used down to what uses it."""
+    """Return the groups as the text of an SVG: a group stands above the groups that use it."""
     layout = lay_out(dict.fromkeys(groups, float(WIDTH)), uses, GAP)
     arrows = "\n".join(
         _arrow(layout.ways[pair], layout, any(map(relations.fails, names)))
@@ -153,13 +153,13 @@ def groups_svg(
     width, height = layout.height + 2 * MARGIN, rows * (HEIGHT + BETWEEN) - BETWEEN + 2 * MARGIN
     return (
         f'<svg width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}" '
-        'role="group" aria-label="Which group uses which; the boxes below say it too">\n'
+        'role="group" aria-label="Which group uses which; the boxes below list the same">\n'
         f'<g class="arrows" aria-hidden="true">\n{arrows}\n</g>\n{boxes}\n</svg>'
     )
 
 
 def _arrow(way: Sequence[Node], layout: Layout, broken: bool) -> str:
-    """Draw from the lower side of a box, through its lanes, to the upper side of another."""
+    """Draw an arrow from the lower side of a box, through its lanes, to the top of another."""
     points = [
         (MARGIN + layout.centres[node], MARGIN + node[1] * (HEIGHT + BETWEEN)) for node in way
     ]

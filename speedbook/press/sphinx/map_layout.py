@@ -1,6 +1,6 @@
-"""Where the boxes of a map stand: columns in which every arrow runs to the right.
+"""The layout of a map: boxes in columns such that every arrow runs to the right.
 
-The method is Sugiyama's. Each box stands as far right as what rests on it allows. An arrow that
+The method is Sugiyama's. Each box is as far right as the boxes that rest on it allow. An arrow that
 passes a column gets a place of its own there, which arrows from the same box share. Then every
 column in turn is sorted by the mean height of its neighbours and laid out as close to these heights
 as the boxes permit, which is an isotonic regression.
@@ -35,10 +35,10 @@ class Layout(NamedTuple):
 
 
 def lay_out(heights: Mapping[str, float], edges: Collection[Edge], gap: float) -> Layout:
-    """Lay out boxes of given heights, whose order is kept where nothing speaks against it.
+    """Lay out boxes of given heights; their order is kept where the edges allow it.
 
-    Each edge runs from a box to one further right; they form no circle. Between two boxes of a
-    column there is at least the gap.
+    Each edge runs from a box to one further right; edges form no circle. Two boxes of a column are
+    at least the gap apart.
     """
     columns = _columns(heights, edges)
     ways = {
@@ -89,7 +89,7 @@ def _settle(
     for shelf in shelves:
         centres |= _stack(shelf, [0.0] * len(shelf), sizes, gap)
     for sweep in range(SWEEPS):
-        # First by the column that was just settled; in the end by those on both sides.
+        # First by the column that was just settled, and finally by those on both sides.
         side = 0 if sweep >= SWEEPS // 2 else 1 if sweep % 2 else -1
         for shelf in shelves[::-1] if sweep % 2 else shelves:
             wanted = {node: _wanted(node, side, centres, neighbours) for node in shelf}
@@ -108,7 +108,7 @@ def _wanted(
 def _stack(
     shelf: Sequence[Node], wanted: Sequence[float], sizes: Mapping[Node, float], gap: float
 ) -> dict[Node, float]:
-    """Put boxes above each other in this order, as close to the wanted centres as can be."""
+    """Stack boxes in this order, as close to the wanted centres as possible."""
     if not shelf:
         return {}
     half = np.array([sizes[node] / 2 for node in shelf])

@@ -18,16 +18,16 @@ LONGEST_LABEL = 30
 
 
 def short(verdict: Verdict) -> str:
-    """Return the word for a verdict where there is little room."""
+    """Return a short word for a verdict, for narrow places."""
     return str(verdict).removesuffix(" over the measured range")
 
 
 def map_svg(
     relations: Relations, links: Mapping[str, str], heads: Collection[str] | None = None
 ) -> str:
-    """Return the map as the text of an SVG; each claim leads where its link says.
+    """Return the map as the text of an SVG, with a link for each claim.
 
-    With the heads of some statements it shows these and the arrows between them.
+    If the heads of some statements are given, it shows these and the arrows between them.
     """
     statements = relations.statements()
     edges = relations.edges
@@ -49,7 +49,7 @@ def map_svg(
     height = layout.height + 2 * MARGIN
     return (
         f'<svg width="{width}" height="{height:.0f}" viewBox="0 0 {width} {height:.0f}" '
-        'role="group" aria-label="Which statement rests on which; the tables below say the same">\n'
+        'role="group" aria-label="Which statement rests on which; the tables list the same">\n'
         f'<g class="arrows" aria-hidden="true">\n{arrows}\n</g>\n{boxes}\n</svg>'
     )
 
@@ -67,7 +67,7 @@ def _corner(layout: Layout, head: str, heights: Mapping[str, float]) -> tuple[fl
 
 
 def _arrow(way: Sequence[Node], layout: Layout, broken: bool) -> str:
-    """Draw from the right side of a box, through its lanes, to the left side of another."""
+    """Draw an arrow from the right side of a box, through its lanes, to the left of another."""
     points = [
         (MARGIN + column * (WIDTH + BETWEEN), MARGIN + layout.centres[name, column])
         for name, column in way
@@ -103,7 +103,7 @@ def _box(
         parts.append(_row(name, top, relations, links))
         top += ROW
     if statement.ours:
-        word = "put right by us" if any(map(relations.fails, statement.claims)) else "ours"
+        word = "corrected by us" if any(map(relations.fails, statement.claims)) else "ours"
         parts.append(
             f'<path class="rule" d="M9 {top + 1}H{WIDTH - 9}"/>'
             f'<text class="quiet" x="9" y="{top + 12}">{word}</text>'

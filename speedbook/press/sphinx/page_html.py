@@ -1,12 +1,12 @@
-"""The HTML of a page: light to load, and with names for those who do not see it.
+"""Make the HTML of a page light to load and accessible to screen readers.
 
-The theme loads on every page a script with all the icons of Font Awesome, of which ``icons.css``
-draws the few that the book uses, and the index of the search, which only the search page reads.
-MathJax comes in parts. The book does without its menu, which makes every formula a stop of the Tab
-key; instead it loads the part that gives each formula to a screen reader.
+On every page the theme loads a script with all icons of Font Awesome and the index of the search.
+The book drops both: ``icons.css`` draws the few icons that it uses, and only the search page reads
+the index. MathJax comes in parts. The book leaves out its menu, which makes every formula a stop of
+the Tab key, and loads the part that makes formulas accessible to a screen reader.
 
-`mended` changes what axe-core, a checker of accessibility, finds in the output of theme and tools.
-A rule that a newer theme makes superfluous finds nothing and changes nothing.
+`mended` repairs what axe-core, an accessibility checker, finds in the output of theme and tools. A
+rule that a newer theme makes superfluous finds nothing and changes nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.config import Config
 
-#: The parts of MathJax that a page loads, and where they find the fonts and macros of a formula.
+#: The parts of MathJax that a page loads, and the folders of their fonts and macros.
 MATHJAX = ("core", "input/tex", "output/chtml", "a11y/assistive-mml")
 EXTENSIONS = ("input/tex/extensions/", "output/chtml/fonts/")
-#: Below ``_static``: what no page loads.
+#: Files below ``_static`` that no page loads.
 UNUSED = (
     "scripts/fontawesome.js*",
     "vendor/fontawesome/**/*",
@@ -60,13 +60,13 @@ _APART = re.compile(r"(?<=\d) (±) (?=\d)|(?<=\d,) (?=[−-]?[\d.]+\])")
 
 
 def _whole_numbers(found: re.Match[str]) -> str:
-    """Keep a number with its error, and the two ends of an interval, on one line."""
+    """Keep a number and its error, or the two ends of an interval, on one line."""
     return _APART.sub(lambda each: f"\u00a0{each[1]}\u00a0" if each[1] else "\u00a0", found[0])
 
 
-#: What to look for, and what to put in its place.
+#: Patterns and their replacements.
 RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    # In the sidebar an arrow alone unfolds the pages below another: name it by that page.
+    # In the sidebar an arrow without text unfolds the pages below another: name it by that page.
     (
         re.compile(
             r"(?P<before><a class=\"(?:current )?reference internal\" [^>]*>"
@@ -75,18 +75,26 @@ RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
         ),
         _named_summary,
     ),
-    # A control that says what it is must not have another name.
+    # A control with a visible name must not have another one.
     (re.compile(r"(<button class=\"btn search-button-field [^>]*?) aria-label=\"[^\"]*\""), r"\1"),
     (re.compile(r"<summary aria-label=\"Toggle hidden content\">"), "<summary>"),
-    # All that is to be read stands within a landmark.
+    # All content must be within a landmark.
     (
         re.compile(r"<div id=\"pst-primary-sidebar\""),
         '<div id="pst-primary-sidebar" role="navigation" aria-label="Book"',
     ),
     # The corner of a table is a cell without text, not a head without a name.
     (re.compile(r"<th(?P<rest>(?: [^>]*)?)>\s*(?:<p>\s*</p>)?\s*</th>"), r"<td\g<rest>></td>"),
-    # A column that is too narrow for what it holds breaks words, not numbers.
+    # A column that is too narrow breaks words, not numbers.
     (re.compile(r"<td\b[^>]*>[^<]*\d[^<]*</td>"), _whole_numbers),
+    # A line does not begin with the comma after a formula.
+    (
+        re.compile(
+            r"(?<!<span class=\"sb-whole\">)"
+            r"(<span class=\"math notranslate nohighlight\">(?:(?!</span>).)*</span>[,.;:!?)’”]+)"
+        ),
+        r'<span class="sb-whole">\1</span>',
+    ),
     # A list holds items; the role that docutils gives these is out of date.
     (re.compile(r"role=\"doc-biblioentry\""), 'role="listitem"'),
 )
@@ -142,7 +150,7 @@ def remove_unused(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup_page(app: Sphinx) -> None:
-    """Connect what this module does to the events of Sphinx."""
+    """Connect this module to the events of Sphinx."""
     app.connect("config-inited", choose_mathjax)
     app.connect("html-page-context", add_functions)
     # After the other extensions have copied their files.

@@ -1,8 +1,8 @@
-"""All statements on regret, read in both ways, side by side: the directive ``{regret-table}``.
+"""All statements on regret in both readings, side by side: the directive ``{regret-table}``.
 
 A bound on regret may be meant for one bandit at a time, with a constant that depends on it, or for
-all bandits with one constant. The field ``reading`` of a claim says which. Claims whose ids begin
-alike are about one statement of the paper, and share a row.
+all bandits with one constant. The field ``reading`` of a claim says which. Claims whose ids have
+the same beginning are about one statement of the paper, and share a row.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ READINGS: tuple[str, ...] = get_args(Reading)
 
 
 class RegretRow(NamedTuple):
-    """A statement: the claim that stands for it, its name, and claims by how they are read."""
+    """A statement: the claim that represents it, its name, and its claims by reading."""
 
     head: str
     label: str
@@ -46,7 +46,7 @@ def regret_rows(ledger: Mapping[str, Mapping[str, Any]]) -> list[RegretRow]:
     Parameters
     ----------
     ledger : mapping
-        The ledger's rows by the ids of claims; those with a ``reading`` speak of regret.
+        The ledger's rows by the ids of claims; those with a ``reading`` are about regret.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def regret_rows(ledger: Mapping[str, Mapping[str, Any]]) -> list[RegretRow]:
 
 
 def _label(place: str) -> str:
-    """Return the name of a statement; of ours, the whole place, which says what it is for."""
+    """Return the name of a statement; for ours, the whole place, which says what it is for."""
     return place if place.startswith("ours") else END_OF_NAME.split(place)[0].strip()
 
 
 class RegretTable(SphinxDirective):
-    """List the statements on regret, with the verdict on either reading."""
+    """List the statements on regret, with the verdict on each reading."""
 
     HEADS = ("Statement", "One bandit at a time", "Uniform: one constant for all")
 
@@ -94,7 +94,7 @@ class RegretTable(SphinxDirective):
         return nodes.row("", name, *cells)
 
     def _cell(self, claims: list[str], ledger: dict[str, Any]) -> nodes.entry:
-        """Return a paragraph for each claim, ours last: symbol, title, verdict, whose it is."""
+        """Return a paragraph for each claim, ours last: symbol, title, verdict and origin."""
         cell = nodes.entry("")
         for claim in sorted(claims, key=lambda name: ledger[name]["origin"] == "ours"):
             found = ledger[claim]

@@ -1,6 +1,6 @@
-"""The scoreboard: how many claims have which verdict, by whose they are.
+"""The scoreboard: the number of claims by verdict and origin.
 
-The directive ``{scoreboard}`` is a table of all; the role ``{score}`` puts one count into the
+The directive ``{scoreboard}`` shows the whole table. The role ``{score}`` puts one count into the
 prose, as in ``{score}`paper+reading fails conclusion```. See `speedbook.claims.scoreboard`.
 """
 
@@ -20,11 +20,11 @@ from speedbook.press.sphinx.tables import badge, entry, table
 
 logger = logging.getLogger(__name__)
 
-#: Origins, as the heads of the columns say them.
+#: The heads of the columns, by origin.
 COLUMNS = {"paper": "The paper's words", "reading": "Our readings of it", "ours": "Ours"}
-#: What of the paper goes with a claim that fails, as a line of the table says it.
+#: How much of the paper fails with a claim: the words in a line of the table.
 LINES = {
-    "conclusion": "a conclusion falls",
+    "conclusion": "a conclusion fails",
     "statement": "a statement is false or empty",
     "proof step": "a step of a proof fails",
     "slip": "a slip",
@@ -32,7 +32,7 @@ LINES = {
 
 
 class Scoreboard(SphinxDirective):
-    """Count the claims by verdict and origin, and those that fail by what goes with them."""
+    """Count the claims by verdict and origin, and the failing ones by severity."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
@@ -62,7 +62,7 @@ class ScoreRole(SphinxRole):
     """Put a count into the prose."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the number; a word that is none is reported and shown as it is."""
+        """Return the number; an unknown word is reported and shown unchanged."""
         try:
             return [nodes.Text(str(score(page_relations(self.env), self.text)))], []
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Which pages load which script: those that hold what it works on, known by a class."""
+"""Load each script only on the pages that contain the elements it works on, found by a class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from speedbook.press.sphinx import advice_form, ledger_table, map_groups
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-#: Each script below ``book/_static``, and the class of what it works on.
+#: Each script below ``book/_static``, and the class of the elements it works on.
 SCRIPTS: Mapping[str, str] = {
     "advice.js": advice_form.FORM,
     "ledger.js": ledger_table.TABLE,
@@ -23,7 +23,7 @@ SCRIPTS: Mapping[str, str] = {
 def add_scripts(
     app: Sphinx, page: str, template: str, context: Any, doctree: nodes.document | None
 ) -> None:
-    """Load each script on the pages that hold what it works on, and on no other."""
+    """Load each script only on the pages that contain the elements it works on."""
     if doctree is None:
         return
     classes = {each for node in doctree.findall(nodes.Element) for each in node["classes"]}

@@ -1,4 +1,4 @@
-"""What a claim says, as ledger and errata show it."""
+"""The statement of a claim, as ledger and errata show it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from speedbook.press.formulas import split_statement
 
 
 def says(claim: Claim) -> list[nodes.Node]:
-    """Return what a claim says, without what was measured, to stand within a paragraph."""
+    """Return the statement of a claim without the measurement, as part of a paragraph."""
     return [nodes.Text(split_statement(claim.statement)[0])]
 
 
 def measured(claim: Claim) -> str:
-    """Return what was measured for a claim; empty where that is not said apart."""
+    """Return the sentence on what was measured for a claim; empty if there is none."""
     return split_statement(claim.statement)[1]

@@ -1,4 +1,4 @@
-"""What the tables of the book's pages are made of, and the parameters of a notebook."""
+"""Parts of the tables on the book's pages, and the table of a notebook's parameters."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 Content = Sequence[nodes.Node]
 
-#: Whose a claim is, in a row of a table.
+#: The origin of a claim, in a row of a table.
 WHOSE = {"paper": "printed", "reading": "our reading", "ours": "ours"}
 
 
 def page_ledger(env: BuildEnvironment) -> dict[str, Any]:
-    """Read the ledger beside the pages, and have the page pressed again when it changes."""
+    """Read the ledger of the pages, and have the page built again when it changes."""
     env.note_dependency(str(Path(env.srcdir) / LEDGER))
     return read_ledger(Path(env.srcdir))
 
 
-#: The name of a claim's row, as links give it.
+#: The name of a claim's row, as links use it.
 anchor = row_anchor
 
 
 def badge(verdict: Verdict, link: nodes.Node | None = None) -> nodes.inline:
-    """Return a badge around symbol and word of a verdict, or around a link."""
+    """Return a badge with the symbol and word of a verdict, or with a link."""
     content = nodes.Text(f"{verdict.symbol} {verdict}") if link is None else link
     return nodes.inline("", "", content, classes=["verdict", verdict.css_class])
 
@@ -53,19 +53,19 @@ def table(heads: Sequence[str], rows: Iterable[nodes.row], name: str) -> nodes.t
 
 
 def entry(content: Content) -> nodes.entry:
-    """Return a cell of one paragraph; one without content stays empty."""
+    """Return a cell of one paragraph, or an empty cell if there is no content."""
     return nodes.entry("", nodes.paragraph("", "", *content)) if content else nodes.entry()
 
 
 def muted(text: str) -> nodes.inline:
-    """Return a line of its own in a quiet colour."""
+    """Return a separate line in a quiet colour."""
     return nodes.inline("", text, classes=["sb-muted"])
 
 
 def reference(
     env: BuildEnvironment, target: str, text: str, kind: str = "ref", warn: bool = True
 ) -> nodes.Node:
-    """Return a link to a target, or with kind ``doc`` to a page; without one, Sphinx may warn."""
+    """Return a link to a target, or with kind ``doc`` to a page; Sphinx warns of missing ones."""
     return addnodes.pending_xref(
         "",
         nodes.inline("", text),
@@ -79,14 +79,14 @@ def reference(
 
 
 def card_link(env: BuildEnvironment, claim: str, row: dict[str, Any], text: str) -> nodes.Node:
-    """Lead to the card of a claim, or to the page where there is none."""
+    """Link to the card of a claim, or to its page if there is no card."""
     if "estimate" in row:
         return reference(env, card_anchor(claim), text)
     return reference(env, "/" + row["notebook"].removesuffix(".ipynb"), text, "doc")
 
 
 class ParameterTable(SphinxDirective):
-    """List the parameters of the notebook that this page is made from."""
+    """List the parameters of the notebook from which this page is made."""
 
     HEADS = ("Parameter", "Default", "Meaning")
 

@@ -17,13 +17,13 @@ x,town,z,c,y,street,big
 def test_every_column_that_is_no_column_of_numbers_is_named(said) -> None:
     message = said("measurements", BAD)
     assert message.startswith(
-        ", line 2: column town holds 'Rome' and line 2: column street holds 'a', which is no "
-        "number with a decimal point; write numbers as"
+        ", line 2: column town holds 'Rome' and line 2: column street holds 'a', which is not "
+        "a number with a decimal point; write numbers as"
     )
     assert message.count("name it in leave_out; if it stands for a missing value") == 1
-    assert ". Also line 4: column z holds '1,250.0', which is no number" in message
+    assert ". Also line 4: column z holds '1,250.0', which is not a number" in message
     assert ". Also line 2: column big holds '1e99'; numbers must lie between" in message
-    assert ". Also column c is constant (7) and tells nothing" in message
+    assert ". Also column c is constant (7); a constant feature carries no information" in message
     assert "column x" not in message and "column y" not in message
     # What the message advises is all that there is to do.
     mended = BAD.replace('"1,250.0"', "1250.0").replace("1e99", "1e9")
@@ -33,8 +33,8 @@ def test_every_column_that_is_no_column_of_numbers_is_named(said) -> None:
 def test_all_constant_columns_are_named(said) -> None:
     message = said("measurements", "a,b,c,y\n1,7,5,3\n2,7,5,4\n4,7,5,9\n3,7,5,1\n9,7,5,2\n")
     assert message.startswith(
-        ": column b is constant (7) and tells nothing and column c is constant (5) and tells "
-        "nothing; name it in leave_out, and where the model needs a constant, choose intercept"
+        ": column b is constant (7) and column c is constant (5); a constant feature carries no "
+        "information: name it in leave_out, and if the model needs a constant, choose intercept"
     )
 
 
@@ -124,7 +124,7 @@ def test_actions_and_logs_name_all_columns_too(said) -> None:
     message = said("actions", "action,x,z,probability\nred,1,u,0.5\nblue,?,2,half\n")
     assert message.startswith(
         ", line 2: column z holds 'u', line 3: column x holds '?' and line 3: column "
-        "probability holds 'half', which is no number with a decimal point; write"
+        "probability holds 'half', which is not a number with a decimal point; write"
     )
     message = said("log", "phase,action,reward\none,red,2.5\n1,red,much\n")
     assert "column phase holds 'one' and line 3: column reward holds 'much'" in message

@@ -40,7 +40,7 @@ def test_thousands_are_not_read_as_decimals(
         expected = [np.mean(expected)]
     assert numbers_of(kind, path, decimal=name) == pytest.approx(expected)
     other = {"point": "comma", "comma": "point"}[name]
-    assert "no number" in said(kind, content, decimal=other)
+    assert "not a number" in said(kind, content, decimal=other)
 
 
 @every_kind
@@ -74,7 +74,7 @@ def test_what_stands_for_a_gap_decides_nothing(said) -> None:
 def test_marks_of_thousands_beside_decimals_are_no_numbers(said, kind: str) -> None:
     for entry in ("1.234.567", "1.250,5", "1'250", "1 250", "1\u00a0250", "1_250"):
         message = said(kind, text(with_numbers(kind, ["950", entry, "7,5"]), ";"))
-        assert "line 3: column" in message and "without marks of thousands" in message
+        assert "line 3: column" in message and "without thousands separators" in message
 
 
 @every_kind
@@ -86,7 +86,7 @@ def test_two_marks_of_thousands_in_one_entry_settle_what_the_mark_is(
     entries = ["1.250", "2.500.000", "800", "-12.000.000"]
     message = said(kind, text(with_numbers(kind, entries), ";", point=point))
     assert f"line 3: column {NUMBERS[kind]} holds" in message
-    assert "without marks of thousands" in message and "choose decimal" not in message
+    assert "without thousands separators" in message and "choose decimal" not in message
 
 
 def test_rows_behind_a_gap_written_as_a_number_are_kept(tmp_path: Path) -> None:

@@ -41,9 +41,9 @@ def test_a_policy_may_be_constant(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("0.5,2", "0.75,2", r"column usual: entries must sum to 1 .*got sum 1\.25.*how often that"),
+        ("0.5,2", "0.75,2", r"column usual: entries must sum to 1 .*got sum 1\.25.*how often the"),
         ("0.5,2", "-0.5,2", r", line 2: column usual holds -0\.5; .*at least 0.*takes each row$"),
-        ("0.5,2", "half,2", r", line 2: column usual holds 'half', which is no number"),
+        ("0.5,2", "half,2", r", line 2: column usual holds 'half', which is not a number"),
     ],
 )
 def test_what_are_no_probabilities_names_file_and_column(tmp_path, old, new, message) -> None:
