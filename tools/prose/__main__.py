@@ -36,13 +36,11 @@ def main() -> int:
         "--draw", type=int, metavar="N", help="print N sentences from as many places instead"
     )
     parser.add_argument("--seed", help="what to draw with (default: the commit's hash)")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="a part of a place's name")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="how the names of places begin")
     asked = parser.parse_args()
     root = find_root(Path.cwd())
     found = [
-        text
-        for text in texts(root)
-        if not asked.parts or any(part in text.place for part in asked.parts)
+        text for text in texts(root) if not asked.parts or text.place.startswith(tuple(asked.parts))
     ]
     if asked.draw:
         print("\n".join(draw(found, asked.draw, asked.seed or commit(root))))

@@ -8,7 +8,6 @@ import re
 import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,10 @@ INLINE = re.compile(
     r"|\"(?:[^\"\n]|\n(?!\n))*\""
     r"|<[^<> ][^<>]*>|https?://[^\s)>]+|\{[^{}]*\}",
     re.S,
+)
+#: Between paragraphs: an empty line, the beginning of an item or cell, lines without prose.
+PARAGRAPH = re.compile(
+    rf"\n\s*\n|\n(?=\s*(?:[-*|#:] ?|\d+\. ))|\n(?:[{HOLE} ]*{HOLE}[{HOLE} ]*(?:\n|$))+"
 )
 SENTENCE = re.compile(r"(?<=[.!?])[\"')*]*\s+(?=[\"'(*A-Z◦])")
 
@@ -167,10 +170,19 @@ def _blank(found: re.Match[str]) -> str:
 
 def sentences(text: Text) -> Iterator[str]:
     """Yield the sentences of a text of at least seven words, as they are written."""
-    start = 0
-    for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*|#:] ?|\d+\. ))", text.read):
-        start = text.read.index(paragraph, start)
-        cuts = [0, *(found.end() for found in SENTENCE.finditer(paragraph)), len(paragraph)]
-        for low, high in pairwise(cuts):
-            if len(re.findall(r"[A-Za-z]{2,}", paragraph[low:high])) >= 7:
-                yield " ".join(text.written[start + low : start + high].split())
+    for begin, end in _spans(text.read, PARAGRAPH, 0, len(text.read)):
+        for low, high in _spans(text.read, SENTENCE, begin, end):
+            read = text.read[low:high]
+            first = len(read) - len(read.lstrip(HOLE + " \n"))
+            last = len(read.rstrip("\n" if text.place.endswith(".md") else HOLE + " \n"))
+            if len(re.findall(r"[A-Za-z]{2,}", read)) >= 7:
+                start = low + (0 if text.place.endswith(".md") else first)
+                yield " ".join(text.written[start : low + last].split())
+
+
+def _spans(text: str, cut: re.Pattern[str], low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Yield the places between the matches of a pattern."""
+    for found in cut.finditer(text, low, high):
+        yield low, found.start()
+        low = found.end()
+    yield low, high
