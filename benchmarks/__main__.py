@@ -9,7 +9,7 @@ import sys
 
 NAMES = ("pe_one", "pe_many", "a_and_d", "simulation", "growth", "explorer")
 
-#: Presets of a machine that make OpenBLAS something else than what a reader gets.
+#: Settings of some machines that make OpenBLAS behave differently from a reader's.
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 

@@ -58,7 +58,7 @@ def intercept_note(
     misses = _residuals(X, y, theta)
     return (
         f"**The model has no intercept, but these data need one:** it would be {said}, more "
-        f"than {FAR:g} standard errors from zero. Without it the rows lie {misses} on average, and "
+        f"than {FAR:g} standard errors from zero. Without it the rows lie on average {misses}, and "
         "the error of the means counts as noise: **do not trust the variances, the value and the "
         "design below, and choose `intercept = true`.**"
     )

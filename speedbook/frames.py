@@ -90,7 +90,7 @@ def _joined(head: Any) -> str:
 
 
 def plain_csv(heads: Sequence[str], columns: Sequence[Iterable[Any]]) -> str:
-    """Write columns of numbers, or of text with numbers, with one number in each cell."""
+    """Write columns as CSV with one number in each cell; a text of several numbers is split."""
     found = [
         plain for head, column in zip(heads, columns, strict=True) for plain in _plain(head, column)
     ]

@@ -1,6 +1,6 @@
 """Input checks: every error names the argument, the offending value and the rule.
 
-Arrays come in through `speedlib._arrays.real_array`; the rules here say what they must hold.
+`speedlib._arrays.real_array` reads the arrays; the rules here check what each must hold.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ const SMALLEST = 0.72;
 const focusIfCut = (box) => {
   for (const formula of box.querySelectorAll('mjx-container[display="true"]')) {
     formula.style.fontSize = "";
-    const share = formula.clientWidth / formula.scrollWidth;
+    const share = formula.clientWidth / formula.querySelector("mjx-math").getBoundingClientRect().width;
     const size = parseFloat(getComputedStyle(formula).fontSize);
     if (share < 1) formula.style.fontSize = `${size * Math.max(share * 0.99, SMALLEST)}px`;
   }

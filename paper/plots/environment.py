@@ -132,7 +132,7 @@ def _draw_arrows(
     numbered: list[Floats] = []
     labels: list[Floats] = []
     drawn = np.vstack([features, direction])
-    for a in np.argsort(~best, kind="stable"):  # actions of the optimal design keep their numbers
+    for a in np.argsort(~best, kind="stable"):  # actions of the optimal design come first
         arrow = features[a]
         if all(np.linalg.norm(arrow - other) > CLOSE * longest for other in numbered):
             way = _clear_way(arrow, drawn, labels)

@@ -20,7 +20,7 @@ from speedlib.checks import Counts, Floats
 
 
 def lead_bound(actions: int, largest: int = 1) -> float:
-    r"""Return :math:`\mu_k = \sum_{j=k+1}^A 1/j`, for the mean of the k largest leads.
+    r"""Return :math:`\mu_k = \sum_{j=k+1}^A 1/j`, which bounds the mean of the k largest leads.
 
     A lead is the number of pulls booked to an action minus its actual pulls.
 

@@ -1,8 +1,8 @@
 r"""Equivalence theorems: how to see from a single design that no other is better.
 
-Each criterion has a *sensitivity* of every action, an average over the design that is the same for
-all designs, and one inequality. The ratio of the largest sensitivity to that average is one for an
-optimal design and only for it, and no other design is more efficient by a larger factor.
+Each criterion gives every action a *sensitivity*. Its average over a design is the same for all
+designs. The ratio of the largest sensitivity to that average is one if and only if the design is
+optimal, and no other design is more efficient by a factor above this ratio.
 """
 
 from __future__ import annotations

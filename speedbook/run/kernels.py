@@ -67,7 +67,7 @@ if os.path.exists("matplotlibrc"):
 
 
 def own_settings(root: Path) -> dict[str, str]:
-    """Return the variables that give kernels settings of their own.
+    """Return the environment variables through which kernels get their own settings.
 
     Parameters
     ----------

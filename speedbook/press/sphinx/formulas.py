@@ -96,7 +96,7 @@ def said(claims: Iterable[Claim], formulas: Formulas) -> Said:
 
 
 def symbols_html(text: str, letters: Mapping[str, str] | None = None) -> str:
-    r"""Return a text in HTML, its symbols with their TeX.
+    r"""Return a text as HTML in which each symbol carries its TeX.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def formula_html(tex: str) -> str:
 
 
 def card_with_formulas(html: str, formulas: Formulas) -> str:
-    """Return the card of a claim with its formula, and its symbols with their TeX.
+    """Return the card of a claim with its formula and with the TeX of its symbols.
 
     HTML that is not a card is returned unchanged.
     """

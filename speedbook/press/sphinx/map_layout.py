@@ -21,7 +21,7 @@ SWEEPS = 24
 LANE = 8.0
 
 Edge = tuple[str, str]
-#: A box, or the lane of arrows from a box in a column.
+#: A box with a column: the box itself, or the lane of its arrows through that column.
 Node = tuple[str, int]
 
 
@@ -108,7 +108,7 @@ def _wanted(
 def _stack(
     shelf: Sequence[Node], wanted: Sequence[float], sizes: Mapping[Node, float], gap: float
 ) -> dict[Node, float]:
-    """Stack boxes in this order, as close to the wanted centres as possible."""
+    """Stack boxes in the given order, as close to the wanted centres as possible."""
     if not shelf:
         return {}
     half = np.array([sizes[node] / 2 for node in shelf])
