@@ -38,8 +38,8 @@ FOLDER = "pictures"
 FINDING = "sb-finding"
 
 
-class PictureNode(nodes.General, nodes.Element):  # type: ignore[misc]
-    """A figure that Sphinx does not number; its children are the image and the caption."""
+class PictureNode(nodes.figure):  # type: ignore[misc]
+    """A figure of a class of its own, which Sphinx does not number."""
 
 
 class Drawn(NamedTuple):
