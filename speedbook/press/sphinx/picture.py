@@ -145,8 +145,8 @@ def visit_picture(translator: HTML5Translator, node: PictureNode) -> None:
 
 
 def depart_picture(translator: HTML5Translator, node: PictureNode) -> None:
-    """End it."""
-    translator.body.append("</figure>\n")
+    """End it, and its caption, which docutils begins and leaves to the figure to end."""
+    translator.body.append("</figcaption>\n</figure>\n" if len(node) > 1 else "</figure>\n")
 
 
 def pass_by(translator: Any, node: nodes.Element) -> None:
