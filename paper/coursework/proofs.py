@@ -94,10 +94,8 @@ def _policy_proof(student: str) -> Proof:
         ),
     ]
     title = (
-        "Claim: for every bandit nL* ≤ E_π σ² and nL(π) ≤ E_π σ².
-"
-        "E_π is the mean under the policy, L* the least loss, and L(π) the loss of
-"
+        "Claim: for every bandit nL* ≤ E_π σ² and nL(π) ≤ E_π σ².\n"
+        "E_π is the mean under the policy, L* the least loss, and L(π) the loss of\n"
         "the shares π with weighted least squares. All n rounds are planned."
     )
     return assemble(student, "policy proof", title, forms)
@@ -151,7 +149,10 @@ def _valley_proof(student: str) -> Proof:
                 "Since b is near p, p(1−p) ≤ 2b(1−b).",
                 lambda i: (spread(i["p"]), 2 * spread(i["b"])),
             ),
-            at_most("Since b is near p, p(1−p) ≤ b(1−b).", lambda i: (spread(i["p"]), spread(i["b"]))),
+            at_most(
+                "Since b is near p, p(1−p) ≤ b(1−b).",
+                lambda i: (spread(i["p"]), spread(i["b"])),
+            ),
         ),
         (
             at_most(
