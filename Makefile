@@ -24,8 +24,7 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book quick test check prose oldest browser audit lab refresh lock student grade slides bench bench-quick \
-  advice mutants clean
+.PHONY: help book quick test check prose oldest browser audit lab refresh lock student grade slides bench bench-quick advice mutants clean
 
 help:  ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'

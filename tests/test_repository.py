@@ -150,8 +150,8 @@ def installed_packages() -> Mapping[str, list[str]]:
         ("speedlib", LIBRARY, ("simulation", "tables")),
         ("paper", BOOK, ("book",)),
         ("speedbook", BOOK, ("book",)),
-        ("tools", BOOK, ("book", "test", "mutation")),
-        ("tests", BOOK, ("book", "test")),
+        ("tools", BOOK, ("book", "test", "teach", "mutation")),
+        ("tests", BOOK, ("book", "test", "teach")),
     ],
 )
 def test_every_import_is_declared(folder: str, project: dict, extras: tuple[str, ...]) -> None:
