@@ -25,7 +25,7 @@ SENTENCES = (
 #: Words of a judgement, at least and at most, and different ones at least.
 FEWEST, MOST, DIFFERENT = 80, 300, 45
 #: Experiments with which a strategy is tried.
-EXPERIMENTS = 300
+EXPERIMENTS = 200
 #: A strategy must stay below this share of the policy's error, within this many standard errors.
 SHARE, STANDARD_ERRORS = 0.9, 3.0
 
