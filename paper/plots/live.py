@@ -28,8 +28,8 @@ Draw = Callable[..., None]
 #: Letters for the last row of a lecture room, in points: plain ones, and those of titles.
 LETTERS, TITLES = 15, 16
 #: Pixels per inch of a picture that a slider redraws: more would make dragging slow.
-LIVE_DPI = 110
-STYLE: Mapping[str, Any] = {
+LIVE_DPI = 130
+STYLE: Any = {
     "font.size": LETTERS,
     "axes.labelsize": LETTERS,
     "axes.titlesize": TITLES,
@@ -115,7 +115,7 @@ def slider(
     name: str,
     alt: str,
     shown: Sequence[Mapping[str, Any]],
-    size: tuple[float, float] = (8.4, 4.6),
+    size: tuple[float, float] = (6.6, 4.4),
     panel: tuple[float, float] = (3.7, 4.4),
     live: bool | None = None,
     **controls: Control,
@@ -196,13 +196,8 @@ def static_figure(
     for part, state in zip(parts, states, strict=True):
         heads = [f"{controls[key].label}: {controls[key].words(state[key])}" for key in moved]
         if heads:
-            part.suptitle(
-                "\n".join(heads),
-                color=figures.INK,
-                weight="bold",
-                x=0.04,
-                horizontalalignment="left",
-            )
+            ink: Any = {"color": figures.INK, "weight": "bold", "x": 0.04, "ha": "left"}
+            part.suptitle("\n".join(heads), **ink)
         draw(part, **state)
     return fig
 
@@ -228,7 +223,7 @@ def sliders(draw: Draw, *, size: tuple[float, float], **controls: Control) -> An
     ImportError
         If ipywidgets is not installed.
     """
-    import ipywidgets
+    import ipywidgets  # type: ignore[import-untyped]
 
     canvas = plt.figure(figsize=size, dpi=LIVE_DPI)
     # The notebook must not show the figure itself below the sliders.

@@ -46,14 +46,15 @@ def arrow(ax: Axes, tip: ArrayLike, name: str, colour: str, strong: bool = True)
 def mean_arrow(ax: Axes, c: Floats) -> None:
     """Draw the mean arrow, and its name on its ray beyond those of the actions."""
     arrow(ax, c, "", POLICY)
-    beyond = 1.27 * c / np.linalg.norm(c)
+    beyond = 1.34 * c / np.linalg.norm(c)
     ax.plot(*np.array([c, 0.96 * beyond]).T, ":", color=POLICY, linewidth=1.6)
-    ax.text(*beyond, "c", color=POLICY, weight="bold", ha="center", va="center")
+    ax.text(beyond[0], beyond[1], "c", color=POLICY, weight="bold", ha="center", va="center")
 
 
 def plain(ax: Axes) -> None:
     """Leave of some axes the space between them alone."""
-    ax.set(xticks=[], yticks=[], aspect="equal")
+    ax.set(xticks=[], yticks=[])
+    ax.set_aspect("equal", anchor="W")
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
@@ -118,12 +119,12 @@ def moved_policy(place: FigureBase, second: float) -> None:
     c = target_direction(x, policy)
     design = optimal_design(x, variances, direction=c)
     ratio = pe_loss(policy, x, variances, direction=c) / design.value
-    above, below = place.subplots(2, 1, height_ratios=(1.5, 1))
+    above, below = place.subplots(2, 1, height_ratios=(2, 1))
     for action, tip in enumerate(x):
         used = design.weights[action] > 0
         arrow(above, tip, str(action + 1), BEST if used else GREY, strong=used)
     mean_arrow(above, c)
-    above.set(xlim=(-0.1, 1.36), ylim=(-0.08, 1.36))
+    above.set(xlim=(-0.1, 1.36), ylim=(-0.08, 1.3))
     plain(above)
     above.set_title(f"the policy needs {ratio:.2f} times")
     names = [str(action + 1) for action in range(5)]

@@ -85,13 +85,13 @@ def costs_of_length(place: FigureBase, length: float, rounds: int, psi: float) -
     ----------
     place : figure or part of one
     length : float
-        Rounds of exploration, as a power of ten.
+        Rounds of exploration.
     rounds : int
         All rounds.
     psi : float
         Cost of estimating the variances.
     """
-    here, best = 10**length, float(np.sqrt(psi * rounds))
+    here, best = length, float(np.sqrt(psi * rounds))
     above, below = place.subplots(2, 1, height_ratios=(1, 1.9))
     wrong = psi * rounds / here
     above.barh([0], [here], color=PALE)
@@ -178,29 +178,29 @@ def regret_shares(
     ax.set_title("regret, as a share of the oracle's loss")
 
 
-def between_designs(place: FigureBase, moved: float) -> None:
-    """Draw the loss on the way between two designs with the same information matrix.
+def rounded_up(place: FigureBase, rounds: int) -> None:
+    """Draw how many pulls two actions take that share the rounds evenly, each count rounded up.
 
     Parameters
     ----------
     place : figure or part of one
-    moved : float
-        Rounds moved from each of the last two actions to each of the first two, in per cent.
+    rounds : int
     """
-    four = np.array([[1, 0], [0, 1], [1, 1], [1, -1]]) / np.sqrt([[1], [1], [2], [2]])
-    variances = np.ones(4)
-    c = np.array([0.75, 0.5])
-    step = np.array([1.0, 1.0, -1.0, -1.0])
-
-    def loss(percent: float) -> float:
-        return float(pe_loss(0.25 + percent / 100 * step, four, variances, direction=c))
-
-    above, below = place.subplots(2, 1)
-    above.bar(["1", "2", "3", "4"], 25 + moved * step, color=[BEST, BEST, PALE, PALE])
-    above.set(ylim=(0, 55), yticks=[0, 25, 50], title="shares, in %")
-    above.grid(axis="x", visible=False)
-    path = np.linspace(-24, 24, 49)
-    below.plot(path, [loss(each) for each in path], color=GREY)
-    below.plot([moved], [loss(moved)], "o", color=POLICY, markersize=13, clip_on=False)
-    below.set(xlim=(-25, 25), ylim=(0, 2.2 * loss(0)), xticks=[-20, 0, 20], yticks=[0])
-    below.set_title(f"n times the loss: {loss(moved):.3f}")
+    count = int(np.ceil(rounds / 2))
+    above, below = place.subplots(2, 1, height_ratios=(1, 1.2))
+    above.barh([0], [count], color=BEST)
+    above.barh([0], [count], left=[count], color=POLICY)
+    above.axvline(rounds, color=figures.INK, linewidth=2.5)
+    for middle in (count / 2, 1.5 * count):
+        above.text(middle, 0, f"{count}", color="white", ha="center", va="center", weight="bold")
+    above.set(xlim=(0, 13), ylim=(-0.6, 0.6), yticks=[], xticks=[rounds])
+    above.set_xticks([rounds], [f"n = {rounds}"])
+    above.spines[["left", "bottom"]].set_visible(False)
+    above.set_title(f"{2 * count} pulls in {rounds} rounds")
+    budgets = np.arange(1, 13)
+    more = 2 * np.ceil(budgets / 2) - budgets
+    below.bar(budgets, more, color=[POLICY if n == rounds else PALE for n in budgets])
+    below.set(ylim=(0, 2.2), yticks=[0, 1, 2], xticks=[1, 3, 5, 7, 9, 11])
+    below.grid(axis="x", visible=False)
+    below.set_xlabel("n")
+    below.set_title("pulls too many")

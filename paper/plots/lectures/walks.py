@@ -57,7 +57,7 @@ def detour(place: FigureBase, removed: float) -> None:
     for action in (2, 0, 1):
         end = start + weights[action] * ARROWS[action]
         above.plot(*np.array([start, end]).T, color=COLOURS[action], linewidth=2)
-        count = max(int(round(4 * abs(weights[action]) * SIGMA[action])), 0)
+        count = round(4 * abs(weights[action]) * SIGMA[action])
         part = (np.arange(count) + 1)[:, None] / max(count, 1)
         above.plot(*(start + part * (end - start)).T, "o", color=COLOURS[action], markersize=7)
         start = end
