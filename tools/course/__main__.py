@@ -81,11 +81,12 @@ def main(arguments: list[str] | None = None) -> int:
 def student(asked: argparse.Namespace, root: Path) -> int:
     """Pack the archive for students."""
     from tools.course.hand_ins import FOLDER, hand_ins
+    from tools.course.plain import macros
     from tools.course.student import pack
 
     folder = asked.notebooks or root / FOLDER
     target = asked.out or root / BUILD / "speed-in-class.zip"
-    names = pack(hand_ins(folder), folder, root, target)
+    names = pack(hand_ins(folder, macros(root)), folder, root, target)
     print(f"{_shown(target)}: {', '.join(names)}")
     return GRADED
 
@@ -94,6 +95,7 @@ def grade(asked: argparse.Namespace, root: Path) -> int:
     """Grade a folder of submissions."""
     from tools.course import grade as grading
     from tools.course.hand_ins import FOLDER, hand_ins
+    from tools.course.plain import macros
     from tools.course.submissions import read_submissions
 
     if not asked.dir or not Path(asked.dir).is_dir():
@@ -114,7 +116,7 @@ def grade(asked: argparse.Namespace, root: Path) -> int:
     print(WARNING, file=sys.stderr)
     if os.name == "nt" or sys.platform == "darwin":
         print("On this system the limit of memory may not hold.", file=sys.stderr)
-    known = hand_ins(asked.notebooks or root / FOLDER)
+    known = hand_ins(asked.notebooks or root / FOLDER, macros(root))
     found = read_submissions(Path(asked.dir), known)
     limits = grading.Limits(asked.seconds, asked.total, asked.megabytes)
     rows = grading.grade(found, known, course, root, limits, lambda line: print(line, flush=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from speedbook.notebook.files import code_cells, read_notebook
+from tools.course.plain import for_students
 
 #: Where notebooks for a class are, and how the hand-ins among them are called.
 FOLDER, PATTERN = "notebooks/class", "hand-in-*.ipynb"
@@ -53,8 +54,15 @@ class HandIn:
         return found + ["outputs" for cell in code_cells(release) if cell.outputs][:1]
 
 
-def hand_ins(folder: Path) -> dict[str, HandIn]:
-    """Read the hand-ins of a folder, by name.
+def hand_ins(folder: Path, known: Mapping[str, str]) -> dict[str, HandIn]:
+    """Read the hand-ins of a folder, by name, their Markdown as students get it.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are.
+    known : mapping of str to str
+        Abbreviations in formulas: `tools.course.plain.macros`.
 
     Raises
     ------
@@ -64,7 +72,8 @@ def hand_ins(folder: Path) -> dict[str, HandIn]:
     paths = sorted(folder.glob(PATTERN))
     if not paths:
         raise ValueError(f"{folder}: has no {PATTERN}")
-    return {path.stem: HandIn(path.stem, read_notebook(path)) for path in paths}
+    read = {path.stem: for_students(read_notebook(path), known) for path in paths}
+    return {name: HandIn(name, notebook) for name, notebook in read.items()}
 
 
 def nbgrader_of(cell: NotebookNode) -> dict[str, Any]:

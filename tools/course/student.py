@@ -17,6 +17,7 @@ from speedbook.notebook.files import code_cells, read_notebook, serialise
 from speedbook.paths import write_atomically
 from tools.course.folder import Course, CourseError
 from tools.course.hand_ins import HandIn
+from tools.course.plain import for_students, macros
 
 HERE = Path(__file__).parent
 #: The folder in the archive.
@@ -56,10 +57,7 @@ def pack(hand_ins: Mapping[str, HandIn], folder: Path, root: Path, target: Path)
             f"{each}.ipynb": text
             for each, text in Course(work / "course").release(hand_ins).items()
         }
-        for each, hand_in in hand_ins.items():
-            _, missing = modules([hand_in.notebook], root)
-            if missing:
-                raise CourseError(f"{each}: students do not have: {', '.join(missing)}")
+        lacking(hand_ins, root)
         shown = lectures(folder, root)
         notebooks = [*(hand_in.notebook for hand_in in hand_ins.values()), *shown.values()]
         files |= {each: serialise(notebook) for each, notebook in shown.items()}
@@ -74,11 +72,19 @@ def pack(hand_ins: Mapping[str, HandIn], folder: Path, root: Path, target: Path)
     return sorted(files)
 
 
+def lacking(hand_ins: Mapping[str, HandIn], root: Path) -> None:
+    """Raise a CourseError where a hand-in needs a module that students do not have."""
+    for name, hand_in in hand_ins.items():
+        _, missing = modules([hand_in.notebook], root)
+        if missing:
+            raise CourseError(f"{name}: students do not have: {', '.join(missing)}")
+
+
 def lectures(folder: Path, root: Path) -> dict[str, NotebookNode]:
     """Return the lectures whose modules students have, without outputs."""
     found = {}
     for path in sorted(folder.glob(LECTURES)):
-        notebook = read_notebook(path)
+        notebook = for_students(read_notebook(path), macros(root))
         _, missing = modules([notebook], root)
         if not missing:
             for cell in code_cells(notebook):
@@ -129,7 +135,7 @@ def imported(source: str) -> list[str]:
 
 
 def _files_of(name: str, root: Path) -> Iterator[Path]:
-    """Yield the files that are read when a module is imported; none where there is no such module."""
+    """Yield the files that are read when a module is imported; none where there is no module."""
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
         place = root.joinpath(*parts[:count])
