@@ -26,7 +26,7 @@ TEMPLATE = "slides_template"
 REVEAL = HERE / "vendor" / "reveal.js"
 #: What carries MathJax, and the part of it that pages with TeX load.
 MATHJAX = "sphinx-mathjax-offline"
-MATHJAX_FILE = re.compile(r"mathjax/(tex-chtml\.js|output/chtml/fonts/woff-v2/[\w-]+\.woff)$")
+MATHJAX_FILE = re.compile(r"mathjax/(tex-chtml-full\.js|output/chtml/fonts/woff-v2/[\w-]+\.woff)$")
 #: A link from one lecture to another.
 LECTURE = re.compile(r"\]\((lecture-\d+)\.ipynb\)")
 
@@ -92,7 +92,7 @@ def page(notebook: NotebookNode) -> str:
     settings: Any = Config()
     settings.TagRemovePreprocessor.enabled = True
     settings.TagRemovePreprocessor.remove_input_tags = {"hide-input"}
-    exporter = SlidesExporter(
+    exporter = SlidesExporter(  # type: ignore[no-untyped-call]
         config=settings,
         extra_template_basedirs=[str(HERE)],
         template_name=TEMPLATE,
@@ -125,7 +125,7 @@ def assets() -> dict[str, bytes]:
     for each in listed:
         if match := MATHJAX_FILE.search(each.as_posix()):
             found[f"mathjax/{match[1]}"] = Path(str(each.locate())).read_bytes()
-    if "mathjax/tex-chtml.js" not in found:
+    if "mathjax/tex-chtml-full.js" not in found:
         raise ValueError(f"{MATHJAX}: is not installed, or without MathJax: run `make install`")
     return found
 

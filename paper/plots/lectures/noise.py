@@ -98,7 +98,7 @@ def costs_of_length(place: FigureBase, length: float, rounds: int, psi: float) -
     above.barh([0], [wrong], left=[here], color=POLICY)
     above.set(xlim=(0, 8 * best), ylim=(-0.5, 0.5), yticks=[], xticks=[])
     above.spines[["left", "bottom"]].set_visible(False)
-    above.set_title(f"{here:,.0f} explored: {here + wrong:,.0f} rounds lost")
+    above.set_title(f"{here + wrong:,.0f} rounds lost")
     above.text(0, -0.6, "exploring", color=GREY, va="top", fontsize=14)
     above.text(8 * best, -0.6, "wrong shares", color=POLICY, va="top", ha="right", fontsize=14)
     lengths = np.geomspace(best / 6, 6 * best, 200)
