@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
-#: Where pictures are kept, beside what Sphinx has read.
+#: Where pictures are kept, next to what Sphinx has read.
 FOLDER = "pictures"
 #: The class of the paragraph that shows a finding, here and on the pages of notebooks.
 FINDING = "sb-finding"
