@@ -31,6 +31,9 @@ FIRST_HITS = {
     [
         ("book/preface.html", 25),
         ("book/how-to-read.html", 25),
+        ("book/class/guide.html", 30),
+        ("book/class/session-3.html", 35),
+        ("book/class/hand-out-7.html", 40),
         *((f"book/stations/{station}.html", 40) for station in STATIONS),
         ("notebooks/claims/prop-1-mse.html", 40),
         ("notebooks/figures/increasing-dimension.html", 40),
