@@ -172,7 +172,7 @@ def installed_packages() -> Mapping[str, list[str]]:
     ("folder", "project", "extras"),
     [
         ("speedlib", LIBRARY, ("simulation", "tables")),
-        ("paper", BOOK, ("book",)),
+        ("paper", BOOK, ("book", "teach")),
         ("speedbook", BOOK, ("book",)),
         ("tools", BOOK, ("book", "test", "teach", "mutation")),
         ("tests", BOOK, ("book", "test", "teach")),

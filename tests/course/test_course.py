@@ -42,7 +42,10 @@ GOOD = {
 SUBMITTED = {
     "right": {},
     "wrong": {"double": "def double(value):\n    return 3 * value"},
-    "same": {"double": "def double(value):\n    return value"},
+    "same": {
+        "double": "def double(value):\n    return value",
+        "count": "import os\nanswer = 2000\nprint(os.environ)",
+    },
     "crashing": {"count": "import os\nos._exit(1)"},
     "endless": {"double": "def double(value):\n    while True:\n        pass"},
     "hungry": {"count": "import numpy\nanswer = sum(map(sum, [numpy.ones(10**9)] * 9))"},
@@ -321,7 +324,9 @@ def graded(packed: Path, sources: Path) -> Path:
     box(inbox, **{"notes.txt": ""})
     limits = ["--seconds", "6", "--megabytes", "3000"]
     arguments = ["grade", str(inbox), "--out", str(target), *limits]
-    assert course.main(["--notebooks", str(sources), *arguments]) == course.ODD
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("A_SECRET", "xyzzy")
+        assert course.main(["--notebooks", str(sources), *arguments]) == course.ODD
     return target
 
 
@@ -366,7 +371,7 @@ def test_every_student_gets_a_page_that_is_complete_and_needs_no_network(graded:
         for mark in ("Doubling", "test-double", "test-count", "Because it is.", "Score:"):
             assert mark in text, (name, mark)
         assert "<math" in page
-        assert str(ROOT) not in page
+        assert str(ROOT) not in page and "xyzzy" not in page
 
 
 @pytest.mark.slow
@@ -431,6 +436,18 @@ def test_who_grades_is_warned_and_an_empty_folder_fails(
     assert "without a sandbox" in said and "has no submission" in said
     assert course.main(["--notebooks", str(tmp_path), *asked]) == course.FAILED
     assert "has no hand-in-*.ipynb" in capsys.readouterr().err
+
+
+def test_no_folder_of_somebody_else_is_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inbox, out = box(tmp_path, **{"in/a.txt": "", "out/mine.txt": ""}) / "in", tmp_path / "out"
+    assert course.main(["grade", str(inbox), "--out", str(out)]) == course.USAGE
+    assert "is no folder of an earlier make grade" in capsys.readouterr().err
+    for folder in (tmp_path, inbox, inbox / "deeper"):
+        assert course.main(["grade", str(inbox), "--out", str(folder)]) == course.USAGE
+        assert "one must not be inside of the other" in capsys.readouterr().err
+    assert (out / "mine.txt").exists() and (inbox / "a.txt").exists()
 
 
 def test_the_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     grade.add_argument("--seconds", type=_count, default=60, help="for each cell (60)")
     grade.add_argument("--total", type=_count, default=900, help="seconds for each notebook (900)")
     grade.add_argument("--megabytes", type=_count, default=4000, help="memory (4000)")
-    grade.add_argument("--anew", action="store_true", help="drop marks given by hand")
+    grade.add_argument("--drop-marks", action="store_true", help="drop marks given by hand")
     feedback = commands.add_parser(
         "feedback", help="write pages and summary again, after marking by hand in formgrader"
     )
@@ -58,7 +58,7 @@ def _count(text: str) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command, and tell of what goes wrong in one line."""
+    """Run a command, and say in one line what goes wrong."""
     asked = parser().parse_args(arguments)
     from tools.course.folder import CourseError
 
@@ -106,10 +106,13 @@ def grade(asked: argparse.Namespace, root: Path) -> int:
         )
         return USAGE
     course = asked.out or root / BUILD / "grading"
-    if grading.has_manual_work(course) and not asked.anew:
+    if why := grading.refusal(Path(asked.dir), course):
+        print(f"course: {why}", file=sys.stderr)
+        return USAGE
+    if grading.has_manual_work(course) and not asked.drop_marks:
         print(
-            f"course: {_shown(course)}: holds marks or comments given by hand, and would be made "
-            'anew. Move it away, or drop them with make grade DIR=… GRADE="--anew"',
+            f"course: {_shown(course)}: holds marks or comments given by hand, which would be "
+            'lost. Move it away, or drop them with make grade DIR=… GRADE="--drop-marks"',
             file=sys.stderr,
         )
         return USAGE

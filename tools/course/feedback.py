@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from latex2mathml.converter import convert
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from speedbook.paths import write_atomically
 from tools.course.hand_ins import REGION, nbgrader_of, secret_lines
 
 HIDDEN = "HIDDEN TESTS"
@@ -121,9 +123,7 @@ def _without(hidden: list[str], output: NotebookNode) -> NotebookNode:
 
 def make_offline(path: Path, root: Path) -> None:
     """Rewrite a page of feedback so that it needs no network and names no local folder."""
-    from speedbook.paths import write_atomically
-
-    text = path.read_text(encoding="utf-8").replace(f"{root}/", "")
+    text = path.read_text(encoding="utf-8").replace(f"{root}{os.sep}", "").replace(str(root), ".")
     write_atomically(path, offline(text))
 
 

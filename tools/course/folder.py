@@ -100,11 +100,11 @@ class Course:
         return self.path / "feedback" / student / name / f"{name}.html"
 
     def autograde(self, student: str, name: str) -> None:
-        """Run what a student handed in; a CourseError tells why that was impossible."""
+        """Run what a student handed in; a CourseError says why that was impossible."""
         self._run(Autograde, name, student)
 
     def give_feedback(self, student: str, name: str) -> None:
-        """Write the page for the student; a CourseError tells why that was impossible."""
+        """Write the page for the student; a CourseError says why that was impossible."""
         self._run(GenerateFeedback, name, student)
 
     def _run(self, converter: Any, assignment: str, student: str) -> None:

@@ -7,7 +7,6 @@ import html
 import io
 import os
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +16,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from nbgrader.utils import rmtree
 
 from speedbook.notebook.files import cell_name, code_cells, read_notebook
 from speedbook.paths import write_atomically
@@ -29,8 +30,15 @@ from tools.course.submissions import Found, Submission, identifiers
 
 #: By this variable the processes that a submission started are known.
 MARK = "SPEED_GRADING"
+#: Variables that a submission gets to see; others may hold what is nobody's business.
+PASSED_ON = re.compile(
+    "PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|LD_LIBRARY_PATH|DYLD_.*|SYSTEMROOT|SYSTEMDRIVE|"
+    "WINDIR|COMSPEC|PATHEXT|USERPROFILE|APPDATA|LOCALAPPDATA|PROGRAMDATA|NUMBER_OF_PROCESSORS",
+    re.I,
+)
 #: Threads of numerical libraries.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+SETTINGS = "nbgrader_config.py"
 CONFIG = "c = get_config()\nc.CourseDirectory.course_id = 'class'\n"
 NOT_HANDED_IN, GRADED, DEAD, LATE, FAILED = (
     "not handed in",
@@ -72,6 +80,18 @@ class Limits:
     megabytes: int = 4000
 
 
+def refusal(inbox: Path, course: Path) -> str:
+    """Say why a course folder may not be made again for these submissions, or nothing."""
+    inbox, course = inbox.resolve(), course.resolve()
+    if inbox.is_relative_to(course) or course.is_relative_to(inbox):
+        return f"{inbox} and {course}: one must not be inside of the other"
+    if not course.exists() or (course.is_dir() and not any(course.iterdir())):
+        return ""
+    if not (course / SETTINGS).is_file():
+        return f"{course}: is no folder of an earlier make grade, and would be removed"
+    return ""
+
+
 def has_manual_work(course: Path) -> bool:
     """Say whether somebody marked or commented by hand in a course folder."""
     database = course / "gradebook.db"
@@ -93,7 +113,7 @@ def grade(
     limits: Limits,
     say: Callable[[str], None],
 ) -> list[Row]:
-    """Grade all submissions in a course folder that is made anew, and return a row for each.
+    """Grade all submissions in a new course folder, and return a row for each.
 
     Parameters
     ----------
@@ -115,10 +135,12 @@ def grade(
     CourseError
         If nbgrader cannot make a release of a hand-in.
     """
-    shutil.rmtree(course, ignore_errors=True)
+    if course.exists():
+        # The files that nbgrader leaves may not be written.
+        rmtree(str(course))
     folder = Course(course, limits.seconds)
     # So that nbgrader's own programs, such as its page for marking by hand, know the folder.
-    write_atomically(course / "nbgrader_config.py", CONFIG)
+    write_atomically(course / SETTINGS, CONFIG)
     folder.release(hand_ins)
     ids = identifiers(found.students)
     rows = []
@@ -183,7 +205,7 @@ def _grade_one(folder: Course, each: Submission, student: str, root: Path, limit
 def _run(course: Path, student: str, name: str, root: Path, limits: Limits) -> str:
     """Grade one submission in its own process; return why that failed, or an empty text."""
     mark = uuid.uuid4().hex
-    environment = dict(os.environ)
+    environment = {name: text for name, text in os.environ.items() if PASSED_ON.fullmatch(name)}
     put_into(environment, own_settings(root))
     environment |= {MARK: mark, "PYTHONPATH": str(root)} | dict.fromkeys(THREADS, "1")
     words = [str(course.resolve()), student, name, str(limits.seconds), str(limits.megabytes)]

@@ -70,7 +70,7 @@ def read_submissions(folder: Path, hand_ins: Mapping[str, HandIn]) -> Found:
     """Read a folder that holds a folder, a ``.zip`` or a ``.ipynb`` for each student.
 
     A folder or an archive is called as its student. A notebook by itself is called as the student
-    and the hand-in, ``ada-lovelace_hand-in-1.ipynb``; where nothing is left beside the hand-in's
+    and the hand-in, ``ada-lovelace_hand-in-1.ipynb``; where nothing is left but the hand-in's
     name, the student is the one whom the notebook names. Which hand-in a notebook is, its cells
     say, so its file may have any name.
     """
