@@ -198,7 +198,7 @@ def _all_mistakes(
             "A deviation cannot be negative: a step may climb or fall by more than 1, so take the "
             "absolute value.",
         ),
-        (abs(newcomer @ c), "Use the slope y, not c: how far does a step climb?"),
+        (abs(newcomer @ c), "Use the slope y, not c: what counts is how far a step climbs."),
         (
             1 / abs(newcomer @ best.slope),
             "You inverted the ratio: a step is x / sigma, so it climbs |x @ y| / sigma.",

@@ -25,9 +25,9 @@ SENTENCES = (
 #: Words of a judgement, at least and at most, and different ones at least.
 FEWEST, MOST, DIFFERENT = 80, 300, 45
 #: Experiments with which a strategy is tried.
-EXPERIMENTS = 200
+EXPERIMENTS = 400
 #: A strategy must stay below this share of the policy's error, within this many standard errors.
-SHARE, STANDARD_ERRORS = 0.9, 3.0
+SHARE, STANDARD_ERRORS = 0.6, 3.0
 
 
 class Trial(NamedTuple):
@@ -89,7 +89,7 @@ def _trial_problem(student: str) -> tuple[LinearBandit, np.ndarray, int]:
         spread = bandit.variances.max() / bandit.variances.min()
         ratio = (policy @ bandit.variances) / best.value
         seen = identifiability(bandit.features, np.ones(5)).complete
-        return bool(seen and len(best.support) == 2 and 2.5 < ratio < 8 and spread < 60)
+        return bool(seen and len(best.support) == 2 and 3 < ratio < 8 and spread < 60)
 
     rng = numbers(student, "strategy")
     bandit, policy = first_that(rng, draw, accept)
@@ -123,6 +123,13 @@ def running_the_policy(student: str) -> float:
     """Return the mean squared error of running the policy and averaging its rewards."""
     bandit, policy, rounds = _trial_problem(normalised(student))
     return float(policy @ bandit.variances / rounds)
+
+
+def oracle_share(student: str) -> float:
+    """Return the error of the best design with known noise, as a share of running the policy."""
+    bandit, policy, rounds = _trial_problem(normalised(student))
+    best = optimal_design(bandit.features, bandit.variances, policy=policy)
+    return float(best.value / rounds / running_the_policy(student))
 
 
 def errors_of(student: str, strategy: Callable[..., Any], experiments: int) -> np.ndarray:
