@@ -8,14 +8,20 @@ input (`allow_stdin` of Jupyter's messages). JupyterLab, Jupyter Notebook and ed
 a person sits in front of them. nbclient, on which papermill, nbconvert, nbgrader and Jupyter Book
 rest, and nbval say no. No variable of the environment is as reliable: a kernel that a test starts
 inside JupyterLab inherits them all.
+
+The slides of jupyterlab-rise do not show widgets (its issue 119). So a live drawing comes in two
+forms, of which a front end shows the first that it can: sliders that draw anew, and a slider over
+pictures that are drawn already.
 """
 
 from __future__ import annotations
 
+import base64
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -29,6 +35,8 @@ Draw = Callable[..., None]
 LETTERS, TITLES = 15, 16
 #: Pixels per inch of a picture that a slider redraws: more would make dragging slow.
 LIVE_DPI = 130
+#: A slider over pictures has at most so many.
+PICTURES = 17
 STYLE: Any = {
     "font.size": LETTERS,
     "axes.labelsize": LETTERS,
@@ -65,6 +73,14 @@ class Range:
         """Return a value as a reader sees it."""
         return self.form.format(value)
 
+    def places(self) -> list[float]:
+        """Return at most `PICTURES` values, evenly spaced, with the first one among them."""
+        last = int((self.high - self.low) / self.step + 1e-9)
+        first = round((self.start - self.low) / self.step)
+        stride = max(1, -(-last // (PICTURES - 1)))
+        taken = range(first % stride, last + 1, stride)
+        return [self.low + self.step * place for place in taken]
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -85,6 +101,10 @@ class Choice:
     def words(self, value: Any) -> str:
         """Return the name of a value."""
         return next(name for name, each in self.options.items() if each == value)
+
+    def places(self) -> list[Any]:
+        """Return all values."""
+        return list(self.options.values())
 
 
 Control = Range | Choice
@@ -150,15 +170,15 @@ def slider(
     if not states:
         raise ValueError("shown: name one state at least; got none")
     if someone_can_drag() if live is None else live:
-        try:
-            widget = sliders(draw, size=size, **controls)
-        except ImportError:
-            print("Sliders need the package ipywidgets, which is not installed here.")
-        else:
-            from IPython.display import display
+        from IPython.display import display
 
-            display(widget)  # type: ignore[no-untyped-call]
-            return
+        bundle: dict[str, Any] = {"text/html": flip_book(draw, size=size, **controls)}
+        try:
+            bundle |= sliders(draw, size=size, **controls)._repr_mimebundle_()
+        except ImportError:
+            pass
+        display(bundle, raw=True)  # type: ignore[no-untyped-call]
+        return
     figures.show(static_figure(draw, states, controls, panel), name=name, alt=alt)
 
 
@@ -228,7 +248,10 @@ def sliders(draw: Draw, *, size: tuple[float, float], **controls: Control) -> An
     canvas = plt.figure(figsize=size, dpi=LIVE_DPI)
     # The notebook must not show the figure itself below the sliders.
     plt.close(canvas)
-    picture = ipywidgets.Image(format="png", layout={"max_width": "100%"})
+    wide = f"{round(size[0] * LIVE_DPI)}px"
+    # Otherwise a picture is as wide as the notebook, however high it becomes.
+    layout = {"width": wide, "max_width": "100%", "align_self": "flex-start"}
+    picture = ipywidgets.Image(format="png", layout=layout)
     rows, movers = [], {}
     for key, control in controls.items():
         mover, row = _row(ipywidgets, control)
@@ -243,6 +266,50 @@ def sliders(draw: Draw, *, size: tuple[float, float], **controls: Control) -> An
         mover.observe(redraw, names="value")
     redraw()
     return ipywidgets.VBox([*rows, picture])
+
+
+def flip_book(draw: Draw, *, size: tuple[float, float], **controls: Control) -> str:
+    """Return HTML in which a slider turns over pictures that are drawn already.
+
+    Parameters
+    ----------
+    draw : callable
+        As for `slider`.
+    size : pair of float
+        Of a picture, in inches.
+    **controls : Range or Choice
+        The first is moved, the others keep their first values.
+    """
+    key, control = next(iter(controls.items()))
+    rest = {name: other.start for name, other in controls.items() if name != key}
+    places = control.places()
+    names = [control.words(value) for value in places]
+    begin = names.index(control.words(control.start))
+    images = []
+    for place, value in enumerate(places):
+        fig = plt.figure(figsize=size)
+        draw(fig, **{key: value}, **rest)
+        code = base64.b64encode(figures.png_of(fig)).decode("ascii")
+        plt.close(fig)
+        hidden = "" if place == begin else " hidden"
+        words = escape(f"{control.label}: {names[place]}")
+        width = round(size[0] * LIVE_DPI)
+        images.append(
+            f'<img src="data:image/png;base64,{code}" alt="{words}" width="{width}"{hidden}>'
+        )
+    turn = (
+        "const all = this.closest('div').querySelectorAll('img');"
+        "all.forEach((image, place) => { image.hidden = place != this.value; });"
+        "this.nextElementSibling.textContent = all[this.value].alt;"
+    )
+    first = escape(f"{control.label}: {names[begin]}")
+    return (
+        f'<div><input type="range" min="0" max="{len(places) - 1}" value="{begin}" '
+        f'aria-label="{escape(control.label)}" style="width: 50%" '
+        # Its keys would turn slides over, too.
+        f'onkeydown="event.stopPropagation()" oninput="{turn}"> '
+        f'<span style="font-size: 20px">{first}</span>{"".join(images)}</div>'
+    )
 
 
 def _row(ipywidgets: Any, control: Control) -> tuple[Any, Any]:
