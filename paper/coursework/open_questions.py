@@ -13,14 +13,14 @@ from paper.coursework._feedback import number_of, passed, require
 from paper.coursework._names import arrows, first_that, frozen, normalised, numbers, shares_of
 from speedlib import LinearBandit, Rewards, identifiability, optimal_design
 
-#: Sentences of the paper's abstract, of which each student gets one.
+#: Sentences of the paper, of which each student gets one; brackets mark what is not its wording.
 SENTENCES = (
-    "This design minimizes the mean squared error (MSE) of the estimated value of the target "
-    "policy and is termed the oracle design.",
+    "Observe that SPEED's MSE decreases faster than other baselines as the number of rounds "
+    "increases.",
     "We show that regret scales as O(d³ n^(-3/2)) and prove a matching lower bound of "
     "Ω(d² n^(-3/2)).",
-    "We demonstrate that it achieves MSE comparable to an optimal oracle.",
-    "Its MSE is much lower than simply running the target policy.",
+    "[We] demonstrate that it achieves MSE comparable to an optimal oracle.",
+    "[We] demonstrate that it achieves MSE [...] much lower than simply running the target policy.",
 )
 #: Words of a judgement, at least and at most, and different ones at least.
 FEWEST, MOST, DIFFERENT = 80, 300, 45
@@ -39,7 +39,7 @@ class Trial(NamedTuple):
 
 
 def sentence(student: str) -> str:
-    """Return the sentence of the abstract that the student judges."""
+    """Return the sentence of the paper that the student judges."""
     return SENTENCES[int(numbers(student, "sentence").integers(len(SENTENCES)))]
 
 
