@@ -22,6 +22,7 @@ from bs4 import BeautifulSoup
 from nbformat.v4 import new_output
 
 from speedbook.notebook.files import code_cells, read_notebook, to_notebook
+from speedbook.press.template import as_page, published
 from tools.course import __main__ as course
 from tools.course import student
 from tools.course.feedback import FAILED, LEFT_OUT, HideTests, offline
@@ -143,6 +144,14 @@ def test_what_students_do_not_have_is_noticed(tmp_path: Path) -> None:
     assert missing == ["seaborn"]
     with pytest.raises(CourseError, match="hand-in-1: students do not have: seaborn"):
         student.lacking({tiny.NAME: HandIn(tiny.NAME, notebook)}, ROOT)
+
+
+def test_the_book_shows_tasks_without_solutions() -> None:
+    for name, one in hand_ins(ROOT / "notebooks/class", {}).items():
+        page = as_page(published(one.notebook), f"notebooks/class/{name}.ipynb")
+        shown = json.dumps(page, ensure_ascii=False)
+        assert "## Task" in shown and not [mark for mark in MARKS if mark in shown]
+        assert one.leaks(page) in ([], ["outputs"]), name
 
 
 def test_the_hand_ins_of_the_book_need_what_students_have() -> None:
