@@ -58,7 +58,7 @@ def recognise(
         require(not close(answer, value, tolerance), feedback)
 
 
-def distinct(right: Any, mistakes: Iterable[Any], gap: float = 0.02) -> bool:
+def distinct(right: Any, mistakes: Iterable[Any], gap: float = 0.0213) -> bool:
     """Say whether all wrong answers differ from the right one and from each other."""
     values = [np.asarray(value, dtype=float) for value in (right, *mistakes)]
     return not any(

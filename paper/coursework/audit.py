@@ -86,7 +86,7 @@ def _convexity_problem(student: str) -> Noisy:
         scaled = x / sigma[:, None]
         rows = [scaled[:, 0] ** 2, scaled[:, 0] * scaled[:, 1], scaled[:, 1] ** 2, np.ones(5)]
         *_, last = np.linalg.svd(np.array(rows))[2]
-        return bool(abs(policy @ x).max() > 0.3 and np.sort(abs(last))[0] > 0.02)
+        return bool(abs(policy @ x).max() > 0.3013 and np.sort(abs(last))[0] > 0.0213)
 
     return first_that(numbers(student, "convexity"), draw, accept)
 
@@ -142,7 +142,7 @@ def _believed_problem(student: str) -> PlaneProblem:
         # The third arrow almost without noise.
         normal = np.array([x[2][1], -x[2][0]])
         nearly = np.outer(normal, normal) + 1e-3 * (normal @ normal) * np.eye(2)
-        return over_oracle(drawn, nearly) > 1.15 * BELIEVED_OVER
+        return over_oracle(drawn, nearly) > 1.1513 * BELIEVED_OVER
 
     return first_that(numbers(student, "believed"), draw, accept)
 

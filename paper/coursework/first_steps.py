@@ -57,7 +57,10 @@ def _first_problem(student: str) -> Arrows:
         length = np.linalg.norm(right)
         apart = distinct(right, [value for value, _ in mistakes])
         return bool(
-            length > 0.4 and abs(length - 1) > 0.1 and apart and _coefficients_differ(drawn, counts)
+            length > 0.4013
+            and abs(length - 1) > 0.1013
+            and apart
+            and _coefficients_differ(drawn, counts)
         )
 
     return first_that(numbers(student, "first"), draw, accept)
@@ -121,10 +124,12 @@ def _arms_problem(student: str) -> Arms:
     def accept(drawn: Arms) -> bool:
         right, mistakes = _allocations(drawn)
         parts = [right, *(value for value, _ in mistakes)]
-        apart = all(abs(parts[i] - parts[j]).max() > 4 for i in range(len(parts)) for j in range(i))
+        apart = all(
+            abs(parts[i] - parts[j]).max() > 4.013 for i in range(len(parts)) for j in range(i)
+        )
         over = np.ceil(right).sum() > drawn.rounds > np.floor(right).sum()
         return bool(
-            apart and over and right.min() > 3 and abs(right - np.round(right)).min() > 0.05
+            apart and over and right.min() > 3.013 and abs(right - np.round(right)).min() > 0.0513
         )
 
     return first_that(numbers(student, "arms"), draw, accept)
@@ -292,7 +297,7 @@ def _coefficients_differ(problem: Arrows, counts: np.ndarray) -> bool:
     c = policy @ x
     ways = [_wls(counts, x, v, c) for v in (1 / sigma**2, 1 / sigma, np.ones(4), sigma**2)]
     ways.append(_wls(np.minimum(counts, 1), x, 1 / sigma**2, c))
-    return distinct(ways[0], [*ways[1:], policy], 0.05)
+    return distinct(ways[0], [*ways[1:], policy], 0.0513)
 
 
 def check_estimate(student: str, estimate: Callable[..., Any]) -> None:

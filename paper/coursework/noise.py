@@ -115,9 +115,9 @@ def _two_looks_problem(student: str) -> TwoLooks:
         parts = abs(np.linalg.solve(drawn.explored.T, drawn.third))
         first, second = parts * drawn.sigma
         lengths = np.linalg.norm(drawn.explored, axis=1)
-        if abs(drawn.explored[0] @ drawn.explored[1]) > 0.75 * lengths.prod():
+        if abs(drawn.explored[0] @ drawn.explored[1]) > 0.7513 * lengths.prod():
             return False
-        return bool(abs(first - second) > 0.4 and min(first, second) > 0.5)
+        return bool(abs(first - second) > 0.4013 and min(first, second) > 0.5013)
 
     return first_that(numbers(student, "two looks"), draw, accept)
 
@@ -274,7 +274,7 @@ def _length_problem(student: str) -> LengthProblem:
 
     def accept(drawn: LengthProblem) -> bool:
         right, mistakes = _lengths(drawn)
-        return distinct(right, [value for value, _ in mistakes], 0.08)
+        return distinct(right, [value for value, _ in mistakes], 0.0813)
 
     return first_that(numbers(student, "length"), draw, accept)
 
