@@ -3,14 +3,14 @@
 One call serves both. In JupyterLab a student gets sliders without changing anything. The book,
 papermill, nbval and nbgrader get a static figure, the same on each run.
 
-How the two are told apart: each request to run a cell says whether its sender can be asked for
-input (`allow_stdin` of Jupyter's messages). JupyterLab, Jupyter Notebook and editors say yes, since
-a person sits in front of them. nbclient, on which papermill, nbconvert, nbgrader and Jupyter Book
-rest, and nbval say no. No variable of the environment is as reliable: a kernel that a test starts
-inside JupyterLab inherits them all.
+How the two are distinguished: each request to run a cell says whether its sender accepts questions
+for input (`allow_stdin` of Jupyter's messages). JupyterLab, Jupyter Notebook and editors say yes,
+since a person sits in front of them. nbclient, on which papermill, nbconvert, nbgrader and Jupyter
+Book rest, and nbval say no. No variable of the environment is as reliable: a kernel that a test
+starts inside JupyterLab inherits them all.
 
 The slides of jupyterlab-rise do not show widgets (its issue 119). So a live drawing comes in two
-forms, of which a front end shows the first that it can: sliders that draw anew, and a slider over
+forms, of which a front end shows the first that it can: sliders that draw again, and a slider over
 pictures that are drawn already.
 """
 
@@ -35,7 +35,7 @@ Draw = Callable[..., None]
 LETTERS, TITLES = 15, 16
 #: Pixels per inch of a picture that a slider redraws: more would make dragging slow.
 LIVE_DPI = 130
-#: A slider over pictures has at most so many.
+#: The most pictures that a slider turns over.
 PICTURES = 17
 STYLE: Any = {
     "font.size": LETTERS,
@@ -111,7 +111,7 @@ Control = Range | Choice
 
 
 def use_style() -> None:
-    """Set the house style of figures, with letters that are read from the last row."""
+    """Set the style of the book's figures, with letters that are read from the last row."""
     figures.use_style()
     plt.rcParams.update(STYLE)
 
@@ -306,8 +306,7 @@ def flip_book(draw: Draw, *, size: tuple[float, float], **controls: Control) -> 
     return (
         f'<div><input type="range" min="0" max="{len(places) - 1}" value="{begin}" '
         f'aria-label="{escape(control.label)}" style="width: 50%" '
-        # Its keys would turn slides over, too.
-        f'onkeydown="event.stopPropagation()" oninput="{turn}"> '
+        f'oninput="{turn}"> '
         f'<span style="font-size: 20px">{first}</span>{"".join(images)}</div>'
     )
 

@@ -1,9 +1,9 @@
 """Slides of the lectures as files that open from a folder, without a network: ``make slides``.
 
 The lectures are notebooks with the metadata of slides. nbconvert turns each into a page for
-reveal.js. Its own template asks the network for reveal.js, jQuery, require.js, MathJax and mermaid.
-The one beside this file needs the first and MathJax only, and both are copied next to the slides.
-The pictures are the static figures that the committed notebooks carry.
+reveal.js. Its own template loads reveal.js, jQuery, require.js, MathJax and mermaid from the
+network. The template in this folder needs reveal.js and MathJax only, and both are copied next to
+the slides. The pictures are the static figures that the committed notebooks carry.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def five_arrows(place: FigureBase, best: bool) -> None:
     ----------
     place : figure or part of one
     best : bool
-        Whether the actions of the best design stand out, their shares beside the policy's.
+        Whether the actions of the best design stand out, with their shares next to the policy's.
     """
     x, variances, policy = BALL.bandit.features, BALL.bandit.variances, BALL.policy
     c = target_direction(x, policy)

@@ -162,7 +162,7 @@ def highest_slope(angle: float) -> Floats:
 
 
 def slope(place: FigureBase, angle: float) -> None:
-    """Draw the line of height 1 of a tilted ground, and how many steps it proves.
+    """Draw all points at height 1 of a tilted ground, and how many steps it proves.
 
     Parameters
     ----------
