@@ -274,7 +274,7 @@ def check_slope(student: str, y: Any) -> None:
         "allowed.",
     )
     require(
-        c @ slope >= best.steps - 5e-3 * max(best.steps, abs(c) @ abs(slope)),
+        c @ slope >= best.steps - 5e-3 * max(best.steps, float(abs(c) @ abs(slope))),
         f"Your slope is allowed and proves that every walk takes at least {c @ slope:.3f} steps. "
         "That is less than the shortest walk: another slope proves more.",
     )

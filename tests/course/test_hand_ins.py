@@ -194,7 +194,9 @@ def test_cells_are_marked_for_nbgrader(hand_in):
         kind = cell.metadata.nbgrader
         assert kind.locked is not kind.solution
         assert ("BEGIN SOLUTION" in cell.source) is kind.solution
-        assert ("BEGIN HIDDEN TESTS" in cell.source) is kind.grade
+        marked_by_hand = kind.grade and kind.solution
+        assert marked_by_hand is (kind.grade_id == "answer-judgement")
+        assert ("BEGIN HIDDEN TESTS" in cell.source) is (kind.grade and not kind.solution)
         assert ("remove-cell" in cell.metadata.get("tags", [])) is (kind.solution or kind.grade)
         assert (kind.get("points", 0) > 0) is kind.grade
     (parameters,) = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]
