@@ -277,6 +277,9 @@ def test_a_wrong_noise_costs_its_square():
     small, large = (noise.excess([9 * r**2, 16, 4]) for r in (1.05, 1.1))
     assert large / small == pytest.approx(4, rel=0.1)
     assert noise.excess([9, 16, 25]) == pytest.approx(100 * 54 / 245)
+    assert noise.excess([9 / 4, 16, 4]) == pytest.approx(12.24, abs=0.01)
+    # Beyond twice the noise other actions look best: then the valley is flat no longer.
+    assert noise.excess([9 * 1.95**2, 16, 4]) < 12 < 100 < noise.excess([9 * 2.05**2, 16, 4])
 
 
 # In a browser.

@@ -47,7 +47,8 @@ def belief(place: FigureBase, ratio: float) -> None:
     ----------
     place : figure or part of one
     ratio : float
-        Noise as believed over the true one.
+        Noise as believed over the true one. From 2 on other actions look best, and the curve, which
+        is that of the right ones, no longer holds.
     """
     ax = place.subplots()
     _valley(ax)
