@@ -12,6 +12,9 @@ AUDIT :=
 # The folder that `make lab` opens, and options for JupyterLab.
 NOTEBOOKS := notebooks
 LAB :=
+# What students handed in, and options of `make grade`: make grade DIR=submissions GRADE="--seconds 30".
+DIR :=
+GRADE :=
 
 # A design or a simulation is many small products: one thread for each process, and processes in parallel.
 export OMP_NUM_THREADS ?= 1
@@ -21,7 +24,7 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book quick test check prose oldest browser audit lab refresh lock bench bench-quick advice mutants clean
+.PHONY: help book quick test check prose oldest browser audit lab refresh lock student grade slides bench bench-quick advice mutants clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -68,6 +71,19 @@ lock: $(READY)  ## update requirements.txt after a change in a pyproject.toml (a
 	@$(PY) -m uv pip compile pyproject.toml speedbook/pyproject.toml --quiet --all-extras --universal \
 	  --fork-strategy fewest --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
 	  $(if $(UPGRADE),--upgrade) --output-file requirements.txt
+	@$(PY) -m uv pip compile --group speedbook/pyproject.toml:student --constraint requirements.txt --quiet --universal \
+	  --fork-strategy fewest --python-version 3.11 --generate-hashes --custom-compile-command "make lock" \
+	  --output-file tools/course/requirements.txt
+
+student: $(READY)  ## pack the hand-ins for students, with what they install, into _build/class
+	@$(PY) -m tools.course student
+
+# The folder's name may have blanks.
+grade: $(READY)  ## grade what students handed in, in DIR: make grade DIR=folder (runs their code here)
+	@$(PY) -m tools.course grade $(GRADE) "$(DIR)"
+
+slides: $(READY)  ## make slides of the lectures that need no network, in _build/class
+	@$(PY) -m tools.course.slides
 
 bench: $(READY)  ## compare the speed of the solvers with others, and store the results (about 15 minutes)
 	@$(PY) -m benchmarks

@@ -169,6 +169,16 @@ def test_make_opens_a_folder_of_copies(checkout: Path) -> None:
 
 @needs_make
 @pytest.mark.slow
+def test_make_packs_and_grades_hand_ins(checkout: Path) -> None:
+    assert make(checkout, "student")[2] == ["-m tools.course student"]
+    asked = make(checkout, "grade", "DIR=what came in", "GRADE=--seconds 5")[2]
+    assert asked == ["-m tools.course grade --seconds 5 what came in"]
+    # The empty name is refused there.
+    assert make(checkout, "grade")[2] == ["-m tools.course grade "]
+
+
+@needs_make
+@pytest.mark.slow
 def test_only_another_lock_makes_the_environment_anew(checkout: Path) -> None:
     """A copy, or a container, may give files any dates, and be read-only."""
     for stamp in (checkout / ".venv").glob("*.stamp"):

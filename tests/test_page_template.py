@@ -22,6 +22,9 @@ NOTEBOOKS = sorted(
     if ".ipynb_checkpoints" not in path.parts
 )
 every_notebook = pytest.mark.parametrize("name", NOTEBOOKS)
+#: What is for a class has a form of its own: slides, and tasks without solutions.
+CLASS = "notebooks/class/"
+every_page = pytest.mark.parametrize("name", [n for n in NOTEBOOKS if not n.startswith(CLASS)])
 #: A directive that makes a figure in the text, up to its options.
 FIGURE = re.compile(r"^[`:]{3,}\{(?:explorer|figure)\}.*\n((?::.*\n)*)", re.M)
 
@@ -48,7 +51,7 @@ def test_a_page_begins_with_its_finding_in_words(name: str) -> None:
     assert "{claim-badge}" not in first
 
 
-@every_notebook
+@every_page
 def test_a_page_has_a_lead_picture(name: str) -> None:
     if figure_cells(name) and "{explorer}" not in text(name):
         assert len(tagged_cells(notebook(name))) == 1
@@ -71,7 +74,7 @@ def test_no_two_figures_of_the_book_have_the_same_name() -> None:
     assert {name: count for name, count in Counter(names).items() if name and count > 1} == {}
 
 
-@every_notebook
+@every_page
 def test_a_page_says_what_it_means_in_practice_and_sets_exercises(name: str) -> None:
     assert re.search(r"^## In practice\b", text(name), re.M)
     labels = re.findall(r"^[`:]{3,}\{exercise(?:-start)?\}.*\n:label: (.+)$", text(name), re.M)

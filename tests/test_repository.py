@@ -26,6 +26,9 @@ LIBRARY, BOOK = (
     tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for folder in ("", "speedbook")
 )
+GROUPS = tomllib.loads((ROOT / "speedbook/pyproject.toml").read_text(encoding="utf-8"))[
+    "dependency-groups"
+]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PAGES = ("README.md", "CONTRIBUTING.md", "data/LICENCES.md")
 TOOLS = tuple(f"tools/{n}" for n in ("find-python", "install-book", "install-lock", "make-venv"))
@@ -41,15 +44,18 @@ def requirements(project: dict, *extras: str) -> list[Requirement]:
     return [Requirement(line) for part in listed for line in part]
 
 
-# The lock.
+# The locks: of all, and of what students need.
+
+LOCKS = ("requirements.txt", "tools/course/requirements.txt")
 
 
-def test_the_lock_holds_pinned_packages_and_hashes_and_nothing_else() -> None:
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_holds_pinned_packages_and_hashes_and_nothing_else(lock: str) -> None:
     # In particular no options and no addresses, so that everyone's own package index serves.
     pin = re.compile(r"[a-z0-9.-]+==[^\s;]+( ; [^\\]+)? \\")
     digest = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
     expects_hash = False
-    for line in read("requirements.txt").splitlines():
+    for line in read(lock).splitlines():
         if expects_hash:
             assert digest.fullmatch(line), line
         else:
@@ -58,14 +64,28 @@ def test_the_lock_holds_pinned_packages_and_hashes_and_nothing_else() -> None:
     assert not expects_hash
 
 
-def locked() -> list[tuple[str, str]]:
-    return re.findall(r"^([a-z0-9.-]+)==([^\s;]+)", read("requirements.txt"), re.MULTILINE)
+def locked(lock: str = "requirements.txt") -> list[tuple[str, str]]:
+    return re.findall(r"^([a-z0-9.-]+)==([^\s;]+)", read(lock), re.MULTILINE)
 
 
 def test_the_lock_has_one_version_of_each_package() -> None:
     assert [
         name for name, count in Counter(name for name, _ in locked()).items() if count > 1
     ] == []
+
+
+def test_students_get_a_small_part_of_the_same_versions() -> None:
+    everything, few = dict(locked()), dict(locked(LOCKS[1]))
+    assert few.items() <= everything.items()
+    assert len(few) < len(everything) / 2
+    wanted = [Requirement(line) for line in GROUPS["student"]]
+    for each in wanted:
+        assert each.specifier.contains(few[canonicalize_name(each.name)])
+    # All that the book allows is allowed to students, and no more.
+    known = {str(each) for each in requirements(BOOK, *BOOK["optional-dependencies"])}
+    assert {str(each) for each in wanted} <= known
+    # What the library needs comes along.
+    assert {wanted.name for wanted in requirements(LIBRARY)} <= few.keys()
 
 
 @pytest.mark.parametrize("project", [LIBRARY, BOOK], ids=lambda project: project["name"])
@@ -80,7 +100,11 @@ def test_the_lock_satisfies_both_projects(project: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pyproject.toml", "speedbook/pyproject.toml", "Makefile", ".ci/run", *TOOLS]
+    "name",
+    [
+        *("pyproject.toml", "speedbook/pyproject.toml", "Makefile", ".ci/run", *TOOLS),
+        *("tools/course/requirements.txt", "tools/course/START.md"),
+    ],
 )
 def test_installation_names_no_server(name: str) -> None:
     assert "://" not in read(name)
@@ -148,10 +172,10 @@ def installed_packages() -> Mapping[str, list[str]]:
     ("folder", "project", "extras"),
     [
         ("speedlib", LIBRARY, ("simulation", "tables")),
-        ("paper", BOOK, ("book",)),
+        ("paper", BOOK, ("book", "teach")),
         ("speedbook", BOOK, ("book",)),
-        ("tools", BOOK, ("book", "test", "mutation")),
-        ("tests", BOOK, ("book", "test")),
+        ("tools", BOOK, ("book", "test", "teach", "mutation")),
+        ("tests", BOOK, ("book", "test", "teach")),
     ],
 )
 def test_every_import_is_declared(folder: str, project: dict, extras: tuple[str, ...]) -> None:

@@ -40,7 +40,7 @@ from speedbook.notebook.prose import prose_problems
 from speedbook.paths import mirror, write_if_changed
 from speedbook.press.jupyter_book import PressError, press, stage
 from speedbook.press.pictures import pictures
-from speedbook.press.template import page_problems
+from speedbook.press.template import page_problems, published
 from speedbook.run.cache import Cache, Run, page_key, run_key, shared_key
 from speedbook.run.execution import Finished, Job, execute_all, kernel_environment
 from speedbook.run.failures import ENOUGH, Failures, cause
@@ -83,7 +83,9 @@ def _build(root: Path, refresh: bool, workers: int, reporter: Reporter) -> Path:
                 "Committed outputs differ from this run; `make refresh` renews them: "
                 + ", ".join(stale)
             )
-        texts = {name: with_run_time(run.notebook, run.seconds) for name, run in runs.items()}
+        texts = {
+            name: with_run_time(published(run.notebook), run.seconds) for name, run in runs.items()
+        }
         stage(root, build / "stage", texts | pictures(root, executed) | {LEDGER: ledger})
         with reporter.busy("Building the pages"):
             environment = kernel_environment(root, build / "figures")

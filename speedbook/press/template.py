@@ -31,6 +31,22 @@ def page_problems(notebook: NotebookNode) -> list[str]:
     return front_problems(notebook) + lead_problems(notebook) + caption_problems(notebook)
 
 
+def published(notebook: NotebookNode) -> NotebookNode:
+    """Return a notebook as the book gives it to readers: without answers to the tasks of a class.
+
+    Answers and their tests are the cells that nbgrader knows as such. As Sphinx copies what it
+    reads, to hide them on the page alone would not be enough.
+    """
+    shown = copy.deepcopy(notebook)
+    shown.cells = [cell for cell in notebook.cells if not _answers(cell)]
+    return shown
+
+
+def _answers(cell: NotebookNode) -> bool:
+    about = cell.metadata.get("nbgrader", {})
+    return bool(about.get("solution") or about.get("grade"))
+
+
 def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
     """Return an executed notebook as the book shows it.
 

@@ -411,3 +411,13 @@ def test_an_unexecuted_cell_is_named(tiny_notebook):
 def test_cell_names_count_from_one_and_are_short(tiny_notebook):
     notebook = tiny_notebook("\n" + "a" * 100)
     assert cell_name(notebook, notebook.cells[2]) == f"cell 3 ({'a' * 60})"
+
+
+def test_what_nbgrader_and_slides_know_of_a_cell_is_kept(tiny_notebook):
+    notebook = tiny_notebook("x")
+    about = {"nbgrader": {"grade_id": "a", "locked": True}, "slideshow": {"slide_type": "slide"}}
+    for cell in notebook.cells:
+        cell.metadata = about
+    assert [dict(cell.metadata) for cell in normalise(notebook).cells] == [about] * len(
+        notebook.cells
+    )

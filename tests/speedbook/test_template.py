@@ -7,7 +7,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from speedbook.claims.cards import card_html
 from speedbook.notebook.files import code_cells, serialise
-from speedbook.press.template import as_page, page_problems
+from speedbook.press.template import as_page, page_problems, published
 
 from .a_claim import claim
 from .page_sources import FRONT, drawing, page
@@ -102,3 +102,15 @@ def test_the_badge_of_a_card_leads_to_its_row_of_the_ledger():
     link = '<a class="reference internal" href="../../book/ledger.html#claim-prop-1">'
     assert linked.count(link) == linked.count("<a ") == 1
     assert linked.replace(link, "").replace("</a>", "") == html
+
+
+def test_answers_to_the_tasks_of_a_class_are_not_published():
+    def of_class(source, **about):
+        return new_code_cell(source, metadata={"nbgrader": about})
+
+    answer, test = of_class("answer = 1", solution=True), of_class("assert answer", grade=True)
+    given = of_class("print(1)", solution=False, grade=False, locked=True)
+    notebook = page(answer, given, test)
+    kept = published(notebook)
+    assert [cell.source for cell in kept.cells[2:]] == ["print(1)"]
+    assert len(notebook.cells) == 5 and published(kept) == kept

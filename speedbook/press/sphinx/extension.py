@@ -14,6 +14,7 @@ Directives
 - ``{claim-map}`` and ``{claim-foundations}``: which claim rests on which, see
   `speedbook.press.sphinx.claim_map`; ``{claim-groups}``: the same by groups, see
   `speedbook.press.sphinx.map_groups`.
+- ``{picture}``: a figure of a notebook on another page, see `speedbook.press.sphinx.picture`.
 - ``{explorer}``: arrows, noise and policy that can be moved, see `speedbook.press.sphinx.explorer`.
 
 Roles
@@ -60,6 +61,7 @@ from speedbook.press.sphinx.formulas import setup_formulas
 from speedbook.press.sphinx.ledger_table import LedgerTable, LedgerTotals
 from speedbook.press.sphinx.map_groups import ClaimGroups
 from speedbook.press.sphinx.page_html import setup_page
+from speedbook.press.sphinx.picture import setup_picture
 from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
 from speedbook.press.sphinx.scripts import add_scripts
@@ -161,6 +163,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("score", ScoreRole())
     app.add_role("quoted", QuotedRole())
     setup_explorer(app)
+    setup_picture(app)
     setup_formulas(app)
     app.connect("source-read", show_as_page)
     setup_page(app)

@@ -1,0 +1,466 @@
+"""Hand-ins from the teacher's notebooks to the students' pages: `make student`, `make grade`."""
+
+from __future__ import annotations
+
+import csv
+import doctest
+import importlib
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import venv
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from nbformat.v4 import new_output
+
+from speedbook.notebook.files import code_cells, read_notebook, to_notebook
+from speedbook.press.template import as_page, published
+from tools.course import __main__ as course
+from tools.course import student
+from tools.course.feedback import FAILED, LEFT_OUT, HideTests, offline
+from tools.course.folder import Course, CourseError
+from tools.course.grade import Row, table, write_tables
+from tools.course.hand_ins import MARKS, HandIn, hand_ins, secret_lines, student_named
+from tools.course.submissions import read_submissions
+
+from . import tiny
+
+ROOT = Path(__file__).resolve().parents[2]
+GOOD = {
+    "double": "def double(value):\n    return 2 * value",
+    "count": "answer = len(student) + 1000",
+    "why": "Because it is.",
+}
+#: What each student changes of it.
+SUBMITTED = {
+    "right": {},
+    "wrong": {"double": "def double(value):\n    return 3 * value"},
+    "same": {
+        "double": "def double(value):\n    return value",
+        "count": "import os\nanswer = 2000\nprint(os.environ)",
+    },
+    "crashing": {"count": "import os\nos._exit(1)"},
+    "endless": {"double": "def double(value):\n    while True:\n        pass"},
+    "hungry": {"count": "import numpy\nanswer = sum(map(sum, [numpy.ones(10**9)] * 9))"},
+    "curious": {"count": "answer = 2000\nprint(In[3])\n%history"},
+}
+
+
+def hand_in() -> HandIn:
+    return HandIn(tiny.NAME, tiny.hand_in())
+
+
+@pytest.mark.parametrize("name", ["feedback", "plain", "student", "submissions"])
+def test_examples_in_docstrings_are_right(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(f"tools.course.{name}"))
+    assert result.attempted and not result.failed
+
+
+# What students get.
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.write(tmp_path_factory.mktemp("class") / "my notebooks")
+
+
+@pytest.fixture(scope="module")
+def packed(sources: Path) -> Path:
+    """Pack the tiny hand-in."""
+    target = sources.parent / "for students.zip"
+    assert course.main(["--notebooks", str(sources), "student", "--out", str(target)]) == 0
+    return target
+
+
+def released(packed: Path, name: str = tiny.NAME) -> object:
+    with zipfile.ZipFile(packed) as archive:
+        return to_notebook(json.loads(archive.read(f"{student.TOP}/{name}.ipynb")))
+
+
+@pytest.mark.slow
+def test_a_release_has_no_solution_and_no_hidden_test(packed: Path) -> None:
+    text = json.dumps(released(packed))
+    assert "raise NotImplementedError" in text and "not its double" in text
+    for secret in (*MARKS, tiny.SOLUTION, "the_right_answer", "Because I say so", "+ 1000"):
+        assert secret in str(tiny.hand_in())
+        assert secret not in text
+
+
+def test_a_release_that_shows_a_solution_is_noticed() -> None:
+    release = tiny.hand_in()
+    assert {*MARKS, tiny.SOLUTION, tiny.HIDDEN} <= set(hand_in().leaks(release))
+    for cell in release.cells:
+        cell.source = cell.source.replace("BEGIN", "X").replace("END", "X")
+    assert tiny.SOLUTION in hand_in().leaks(release)
+    release.cells = release.cells[:2]
+    assert hand_in().leaks(release) == []
+    release.cells[1].outputs = [new_output("stream", text="42")]
+    assert hand_in().leaks(release) == ["outputs"]
+
+
+@pytest.mark.slow
+def test_the_hand_ins_of_the_book_are_released_without_solutions(tmp_path: Path) -> None:
+    known = hand_ins(ROOT / "notebooks/class", {})
+    for name, text in Course(tmp_path / "course").release(known).items():
+        lines = {line.strip() for cell in json.loads(text)["cells"] for line in cell["source"]}
+        assert set(secret_lines(known[name].notebook)) - {""}
+        assert not {mark for mark in MARKS if mark in text}
+        assert known[name].leaks(to_notebook(json.loads(text))) == [], lines
+        assert student_named(to_notebook(json.loads(text))) == known[name].default != ""
+
+
+@pytest.mark.slow
+def test_the_archive_has_what_a_student_needs_and_says_how_to_start(packed: Path) -> None:
+    with zipfile.ZipFile(packed) as archive:
+        names = {name.removeprefix(f"{student.TOP}/") for name in archive.namelist()}
+        start = archive.read(f"{student.TOP}/START.md").decode()
+    (wheel,) = (name for name in names if name.endswith(".whl"))
+    assert {"START.md", "requirements.txt", "LICENSE", f"{tiny.NAME}.ipynb", wheel} == names
+    assert start.count(wheel) == 2 and "WHEEL" not in start
+    for word in ("Windows", "macOS and Linux", "-m venv .venv", "--require-hashes", "Hand in"):
+        assert word in start
+
+
+@pytest.mark.slow
+def test_the_same_sources_make_the_same_archive(packed: Path, sources: Path) -> None:
+    again = packed.with_name("again.zip")
+    course.main(["--notebooks", str(sources), "student", "--out", str(again)])
+    assert again.read_bytes() == packed.read_bytes()
+
+
+def test_what_students_do_not_have_is_noticed(tmp_path: Path) -> None:
+    notebook = tiny.hand_in()
+    code_cells(notebook)[0].source = "import numpy, json\nfrom paper import exact\nimport seaborn"
+    files, missing = student.modules([notebook], ROOT)
+    assert {"paper/__init__.py", "paper/exact.py"} <= set(files)
+    assert missing == ["seaborn"]
+    with pytest.raises(CourseError, match="hand-in-1: students do not have: seaborn"):
+        student.lacking({tiny.NAME: HandIn(tiny.NAME, notebook)}, ROOT)
+
+
+def test_the_book_shows_tasks_without_solutions() -> None:
+    for name, one in hand_ins(ROOT / "notebooks/class", {}).items():
+        page = as_page(published(one.notebook), f"notebooks/class/{name}.ipynb")
+        shown = json.dumps(page, ensure_ascii=False)
+        assert "## Task" in shown and not [mark for mark in MARKS if mark in shown]
+        assert one.leaks(page) in ([], ["outputs"]), name
+
+
+def test_the_hand_ins_of_the_book_need_what_students_have() -> None:
+    student.lacking(hand_ins(ROOT / "notebooks/class", {}), ROOT)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="links to packages need rights that few have there")
+def test_a_hand_in_of_the_book_runs_with_what_is_in_the_archive(tmp_path: Path) -> None:
+    """In an environment of its own, with links to the numpy and scipy that are installed here."""
+    target = tmp_path / "x.zip"
+    assert course.main(["student", "--out", str(target)]) == 0
+    with zipfile.ZipFile(target) as archive:
+        archive.extractall(tmp_path / "a folder")
+    here = tmp_path / "a folder" / student.TOP
+    venv.create(here / ".venv", symlinks=True)
+    python = here / ".venv" / "bin" / "python"
+    (site,) = (here / ".venv").glob("lib/python*/site-packages")
+    for package in ("numpy", "scipy"):
+        files = distribution(package).files or []
+        for name in {file.parts[0] for file in files} - {"..", "__pycache__"}:
+            (site / name).symlink_to(distribution(package).locate_file(name))
+    (wheel,) = here.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
+    for path in sorted(here.glob("hand-in-*.ipynb")):
+        given = [
+            cell.source
+            for cell in code_cells(read_notebook(path))
+            if not {"grade", "solution"}
+            & {key for key, yes in cell.metadata.get("nbgrader", {}).items() if yes is True}
+        ]
+        code = "\n".join(["import os, sys; sys.path.insert(0, os.getcwd())", *given])
+        done = subprocess.run(
+            [str(python), "-I", "-c", code], cwd=here, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{path.name}: {done.stderr}"
+
+
+# Which file is whose.
+
+
+def box(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def work(named: str, double: str = "1") -> str:
+    return tiny.answered(tiny.hand_in(), {"double": double}, student=named)
+
+
+def test_submissions_are_matched_by_their_cells_whatever_their_name(tmp_path: Path) -> None:
+    files = {
+        "Ada/my final version.ipynb": work("Ada"),
+        "Ada/.ipynb_checkpoints/my final version-checkpoint.ipynb": work("Ada"),
+        "Emmy Noether_hand-in-1 (2).ipynb": work("Emmy"),
+        "hand-in-1.ipynb": work("Grace Hopper"),
+        ".DS_Store": "",
+    }
+    box(tmp_path, **files)
+    with zipfile.ZipFile(tmp_path / "Zoë.zip", "w") as archive:
+        archive.writestr("x/y/work.ipynb", work("Zoë"))
+        archive.writestr("__MACOSX/._work.ipynb", "")
+    found = read_submissions(tmp_path, {tiny.NAME: hand_in()})
+    assert found.students == ["Ada", "Emmy Noether", "Grace Hopper", "Zoë"]
+    assert found.faults == [] and found.notes == {}
+    assert [each.named for each in found.submissions] == ["Ada", "Emmy", "Grace Hopper", "Zoë"]
+
+
+def test_what_cannot_be_matched_is_named(tmp_path: Path) -> None:
+    other = tiny.hand_in()
+    for cell in other.cells:
+        cell.metadata.pop("nbgrader", None)
+    box(tmp_path, **{"a.txt": "", "b.ipynb": "{", "c.ipynb": tiny.serialise(other), "d.zip": "x"})
+    (tmp_path / "e").mkdir()
+    (tmp_path / "f.ipynb").symlink_to(tmp_path / "c.ipynb")
+    found = read_submissions(tmp_path, {tiny.NAME: hand_in()})
+    assert found.submissions == []
+    assert [re.split(r" \(", fault)[0] for fault in found.faults] == [
+        "a.txt: is no folder, no .zip and no .ipynb",
+        "b.ipynb: is not a notebook",
+        "c.ipynb: has no notebook with the cells of a hand-in",
+        "d.zip: cannot be read",
+        "e: has no notebook with the cells of a hand-in",
+        "f.ipynb: is no folder, no .zip and no .ipynb",
+    ]
+
+
+def test_the_newest_of_several_is_graded_and_others_are_named(tmp_path: Path) -> None:
+    box(tmp_path, **{"Ada/old.ipynb": work("Ada"), "Ada/new.ipynb": work("Ada", double="2")})
+    os.utime(tmp_path / "Ada/old.ipynb", (1, 1))
+    found = read_submissions(tmp_path, {tiny.NAME: hand_in()})
+    assert [each.file.place for each in found.submissions] == ["Ada/new.ipynb"]
+    assert found.notes == {
+        ("Ada", tiny.NAME): ["graded Ada/new.ipynb, the newest, not Ada/old.ipynb"]
+    }
+
+
+def test_numbers_that_are_not_their_own_are_named(tmp_path: Path) -> None:
+    texts = {"A": "Ada  LOVELACE", "B": "Ben", "C": "ben", "D": "Dan"}
+    box(tmp_path, **{f"{name}/x.ipynb": work(named) for name, named in texts.items()})
+    found = read_submissions(tmp_path, {tiny.NAME: hand_in()})
+    assert found.notes == {
+        ("A", tiny.NAME): ["the numbers are those of the example, Ada Lovelace"],
+        ("B", tiny.NAME): ["has the numbers of Ben, as C"],
+        ("C", tiny.NAME): ["has the numbers of ben, as B"],
+    }
+
+
+# Pages that students get back.
+
+
+def test_an_error_in_a_hidden_test_shows_neither_its_line_nor_a_number() -> None:
+    notebook = tiny.hand_in()
+    test = code_cells(notebook)[2]
+    test.execution_count = 7
+
+    def failing(line: int, message: str) -> str:
+        raised = f"---\nAssertionError\nCell In[7], line {line}\n----> {line} {tiny.HIDDEN}"
+        test.source = tiny.TEST
+        test.outputs = [
+            new_output("error", ename="AssertionError", evalue=message, traceback=[raised]),
+            new_output("stream", text=repr(tiny.TEST)),
+        ]
+        HideTests().preprocess(notebook, {})
+        assert "HIDDEN" not in test.source and "42" not in str(test)
+        assert test.source.startswith("assert double(1) != 1")
+        assert test.outputs[1].text.strip() == LEFT_OUT
+        return test.outputs[0].traceback[0]
+
+    assert failing(1, "It is the number itself.") == "AssertionError: It is the number itself."
+    assert failing(4, "Not what it should be.") == "Hidden test: Not what it should be."
+    assert failing(4, "It should be 42.") == f"Hidden test: {FAILED}"
+    assert failing(4, "") == f"Hidden test: {FAILED}"
+
+
+def loaded(page: str) -> list[str]:
+    """Return what a page loads or runs."""
+    soup = BeautifulSoup(page, "html.parser")
+    found = [str(each) for each in soup.find_all(["script", "link", "iframe", "object", "embed"])]
+    for each in soup.find_all(True):
+        found += [
+            f"{name}={value}"
+            for name, value in each.attrs.items()
+            if (name in ("src", "srcset", "data", "poster") or name.startswith("on"))
+            and not str(value).startswith("data:")
+        ]
+    found += re.findall(r"@import|url\((?!['\"]?data:)", page)
+    return found
+
+
+def test_a_page_loads_nothing_whatever_a_submission_shows() -> None:
+    page = offline(
+        "<html><head><script src='https://a/mathjax.js'></script><link href='//b/c.css'>"
+        "<style>@import 'x.css'; a {background: url(https://d/e.png)} @font-face {src: url(f.woff)}"
+        "</style></head><body onload='x()'><img src='http://g/h.png' alt='a plot'>"
+        "<img src='data:image/png;base64,AAAA'>"
+        "<p style='background:url(//i)'>$a_1 < b$ costs 5$</p>"
+        "<svg><image xlink:href='http://j'/></svg><pre>$x$</pre></body></html>"
+    )
+    assert loaded(page) == [] and "default-src 'none'" in page
+    assert "<msub>" in page and "[picture: a plot]" in page and "<pre>$x$</pre>" in page
+    assert "data:image/png" in page and "costs 5$" in page
+
+
+# Grading.
+
+
+@pytest.fixture(scope="module")
+def graded(packed: Path, sources: Path) -> Path:
+    """Grade one submission of each kind, with others that cannot be matched."""
+    inbox, target = sources.parent / "in box", sources.parent / "out box"
+    for name, changes in SUBMITTED.items():
+        text = tiny.answered(released(packed), GOOD | changes, student=name)
+        box(inbox, **{f"{name}/{tiny.NAME}.ipynb": text})
+    box(inbox, **{"notes.txt": ""})
+    limits = ["--seconds", "6", "--megabytes", "3000"]
+    arguments = ["grade", str(inbox), "--out", str(target), *limits]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("A_SECRET", "xyzzy")
+        assert course.main(["--notebooks", str(sources), *arguments]) == course.ODD
+    return target
+
+
+def rows(graded: Path) -> dict[str, dict[str, str]]:
+    text = (graded / "summary.csv").read_text(encoding="utf-8")
+    return {row["student"]: row for row in csv.DictReader(text.splitlines())}
+
+
+def pages(graded: Path) -> dict[str, str]:
+    return {
+        name: (graded / row["feedback"]).read_text(encoding="utf-8")
+        for name, row in rows(graded).items()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "score", "status", "note"),
+    [
+        ("right", 5, "graded", ""),
+        ("wrong", 3, "graded", ""),
+        ("same", 3, "graded", ""),
+        ("crashing", 2, "kernel died", "count ended its kernel; the cells after it did not run"),
+        ("endless", 3, "time limit", "test-double took longer than its time and was interrupted"),
+        ("hungry", 2, "graded", "count needed too much memory"),
+        ("curious", 5, "graded", ""),
+    ],
+)
+def test_each_submission_gets_what_it_deserves(
+    graded: Path, name: str, score: float, status: str, note: str
+) -> None:
+    row = rows(graded)[name]
+    assert (float(row["score"]), float(row["max_score"])) == (score, 9)
+    assert (row["status"], row["notes"], row["to_mark"]) == (status, note, "1")
+
+
+@pytest.mark.slow
+def test_every_student_gets_a_page_that_is_complete_and_needs_no_network(graded: Path) -> None:
+    for name, page in pages(graded).items():
+        assert loaded(page) == [], name
+        text = BeautifulSoup(page, "html.parser").get_text()
+        for mark in ("Doubling", "test-double", "test-count", "Because it is.", "Score:"):
+            assert mark in text, (name, mark)
+        assert "<math" in page
+        assert str(ROOT) not in page and "xyzzy" not in page
+
+
+@pytest.mark.slow
+def test_no_page_shows_a_hidden_test(graded: Path) -> None:
+    for name, page in pages(graded).items():
+        assert "HIDDEN TESTS" not in page, name
+        assert "the_right_answer" not in page and "fails for 21" not in page, name
+    assert LEFT_OUT in pages(graded)["curious"]
+    assert FAILED in pages(graded)["wrong"] and FAILED not in pages(graded)["same"]
+    assert "This is the number itself" in pages(graded)["same"]
+
+
+@pytest.mark.slow
+def test_marks_given_by_hand_are_kept_and_come_into_the_summary(
+    graded: Path, sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded = Path(shutil.copytree(graded, tmp_path / "a copy"))
+    with sqlite3.connect(graded / "gradebook.db") as database:
+        database.execute(
+            "UPDATE grade SET manual_score = 3.5, needs_manual_grade = 0 WHERE id IN "
+            "(SELECT grade.id FROM grade JOIN base_cell ON cell_id = base_cell.id "
+            "WHERE name = 'why')"
+        )
+    database.close()
+    inbox = str(sources.parent / "in box")
+    asked = ["--notebooks", str(sources), "grade", inbox, "--out", str(graded)]
+    assert course.main(asked) == course.USAGE
+    assert "holds marks or comments given by hand" in capsys.readouterr().err
+    assert course.main(["feedback", "--out", str(graded)]) == course.ODD
+    assert float(rows(graded)["right"]["score"]) == 8.5
+    assert rows(graded)["crashing"]["status"] == "kernel died"
+    assert loaded(pages(graded)["right"]) == [] and "3.5 / 4.0" in pages(graded)["right"]
+    assert "the_right_answer" not in pages(graded)["wrong"]
+
+
+def test_a_table_has_a_row_for_what_was_not_handed_in(tmp_path: Path) -> None:
+    missing = Row("=SUM(A1)", "hand-in-2")
+    assert "not handed in" in table([missing])
+    summary, _ = write_tables([missing], tmp_path)
+    assert "'=SUM(A1)," in summary.read_text(encoding="utf-8")
+
+
+# The command.
+
+
+@pytest.mark.parametrize("folder", ["", "no-such-folder"])
+def test_a_folder_that_is_none_is_wrong_usage(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert course.main(["grade", folder]) == course.USAGE
+    assert f"got {folder!r}. For example: make grade DIR=submissions" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_who_grades_is_warned_and_an_empty_folder_fails(
+    tmp_path: Path, sources: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").mkdir()
+    asked = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out")]
+    assert course.main(["--notebooks", str(sources), *asked]) == course.FAILED
+    said = capsys.readouterr().err
+    assert "without a sandbox" in said and "has no submission" in said
+    assert course.main(["--notebooks", str(tmp_path), *asked]) == course.FAILED
+    assert "has no hand-in-*.ipynb" in capsys.readouterr().err
+
+
+def test_no_folder_of_somebody_else_is_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inbox, out = box(tmp_path, **{"in/a.txt": "", "out/mine.txt": ""}) / "in", tmp_path / "out"
+    assert course.main(["grade", str(inbox), "--out", str(out)]) == course.USAGE
+    assert "is no folder of an earlier make grade" in capsys.readouterr().err
+    for folder in (tmp_path, inbox, inbox / "deeper"):
+        assert course.main(["grade", str(inbox), "--out", str(folder)]) == course.USAGE
+        assert "one must not be inside of the other" in capsys.readouterr().err
+    assert (out / "mine.txt").exists() and (inbox / "a.txt").exists()
+
+
+def test_the_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        course.main(["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Exit codes: 0 done; 1 graded, but" in said and "130 interrupted" in said

@@ -1,0 +1,334 @@
+"""Grade what students handed in with nbgrader, one process a submission, and sum it up."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbgrader.utils import rmtree
+
+from speedbook.notebook.files import cell_name, code_cells, read_notebook
+from speedbook.paths import write_atomically
+from speedbook.run.kernels import own_settings, put_into
+from tools.course.execution import DIED, NOT_RUN, TOO_LONG
+from tools.course.feedback import make_offline, offline
+from tools.course.folder import Course
+from tools.course.hand_ins import HandIn, nbgrader_of
+from tools.course.submissions import Found, Submission, identifiers
+
+#: By this variable the processes that a submission started are known.
+MARK = "SPEED_GRADING"
+#: Variables that a submission gets to see; others may hold what is nobody's business.
+PASSED_ON = re.compile(
+    "PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|LD_LIBRARY_PATH|DYLD_.*|SYSTEMROOT|SYSTEMDRIVE|"
+    "WINDIR|COMSPEC|PATHEXT|USERPROFILE|APPDATA|LOCALAPPDATA|PROGRAMDATA|NUMBER_OF_PROCESSORS",
+    re.I,
+)
+#: Threads of numerical libraries.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+SETTINGS = "nbgrader_config.py"
+CONFIG = "c = get_config()\nc.CourseDirectory.course_id = 'class'\n"
+NOT_HANDED_IN, GRADED, DEAD, LATE, FAILED = (
+    "not handed in",
+    "graded",
+    "kernel died",
+    "time limit",
+    "not graded",
+)
+#: A text that a spreadsheet would take for a formula, with the mark that prevents it.
+FORMULA = re.compile("^'([=+@-])")
+FIELDS = "student,hand_in,score,max_score,to_mark,status,notes,named,file,feedback".split(",")
+
+
+@dataclass
+class Row:
+    """What the summary says of one student and one hand-in."""
+
+    student: str
+    hand_in: str
+    status: str = NOT_HANDED_IN
+    score: float = 0.0
+    max_score: float = 0.0
+    #: Cells that only a person can mark.
+    to_mark: int = 0
+    notes: list[str] = field(default_factory=list)
+    named: str = ""
+    file: str = ""
+    feedback: str = ""
+    #: Points of each graded cell, and how many it may have.
+    cells: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may use: seconds for a cell and for all, and megabytes of memory."""
+
+    seconds: int = 60
+    total: int = 900
+    megabytes: int = 4000
+
+
+def refusal(inbox: Path, course: Path) -> str:
+    """Say why a course folder may not be made again for these submissions, or nothing."""
+    inbox, course = inbox.resolve(), course.resolve()
+    if inbox.is_relative_to(course) or course.is_relative_to(inbox):
+        return f"{inbox} and {course}: one must not be inside of the other"
+    if not course.exists() or (course.is_dir() and not any(course.iterdir())):
+        return ""
+    if not (course / SETTINGS).is_file():
+        return f"{course}: is no folder of an earlier make grade, and would be removed"
+    return ""
+
+
+def has_manual_work(course: Path) -> bool:
+    """Say whether somebody marked or commented by hand in a course folder."""
+    database = course / "gradebook.db"
+    if not database.is_file():
+        return False
+    with closing(sqlite3.connect(database)) as connection, suppress(sqlite3.Error):
+        for column, table in (("manual_score", "grade"), ("manual_comment", "comment")):
+            query = f"SELECT COUNT(*) FROM {table} WHERE {column} IS NOT NULL"
+            if connection.execute(query).fetchone()[0]:
+                return True
+    return False
+
+
+def grade(
+    found: Found,
+    hand_ins: Mapping[str, HandIn],
+    course: Path,
+    root: Path,
+    limits: Limits,
+    say: Callable[[str], None],
+) -> list[Row]:
+    """Grade all submissions in a new course folder, and return a row for each.
+
+    Parameters
+    ----------
+    found : Found
+        What was handed in.
+    hand_ins : mapping of str to HandIn
+        By name.
+    course : Path
+        The folder; what it held is removed.
+    root : Path
+        The top folder of the project.
+    limits : Limits
+        What each submission may use.
+    say : callable
+        Is given a line for each submission that was graded.
+
+    Raises
+    ------
+    CourseError
+        If nbgrader cannot make a release of a hand-in.
+    """
+    if course.exists():
+        # The files that nbgrader leaves may not be written.
+        rmtree(str(course))
+    folder = Course(course, limits.seconds)
+    # So that nbgrader's own programs, such as its page for marking by hand, know the folder.
+    write_atomically(course / SETTINGS, CONFIG)
+    folder.release(hand_ins)
+    ids = identifiers(found.students)
+    rows = []
+    for each in found.submissions:
+        target = folder.submitted(ids[each.student], each.hand_in)
+        write_atomically(target, each.file.content)
+        row = _grade_one(folder, each, ids[each.student], root, limits)
+        row.notes += found.notes.get((each.student, each.hand_in), [])
+        rows.append(row)
+        say(f"{row.student}, {row.hand_in}: {points(row)}, {row.status}")
+    given = {(row.student, row.hand_in) for row in rows}
+    for student in found.students:
+        rows += [Row(student, name) for name in hand_ins if (student, name) not in given]
+    return sorted(rows, key=lambda row: (row.student.casefold(), row.hand_in))
+
+
+def renew(course: Path, root: Path) -> list[Row]:
+    """Write the pages and the summary of a course folder again, with the marks given by hand.
+
+    No code of students runs.
+
+    Raises
+    ------
+    ValueError
+        If the folder has no summary.
+    """
+    path = course / "summary.csv"
+    if not path.is_file():
+        raise ValueError(f"{course}: has no summary.csv: run make grade first")
+    folder, rows = Course(course), list[Row]()
+    for line in csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))):
+        row = Row(FORMULA.sub(r"\1", line["student"]), line["hand_in"], line["status"])
+        row.named, row.file, row.feedback = line["named"], line["file"], line["feedback"]
+        if row.status not in (NOT_HANDED_IN, FAILED):
+            student = Path(row.feedback).parts[1]
+            folder.give_feedback(student, row.hand_in)
+            make_offline(folder.feedback(student, row.hand_in), root)
+            read_scores(folder, student, row)
+        row.notes += [note for note in line["notes"].split("; ") if note not in row.notes]
+        row.notes = [note for note in row.notes if note]
+        rows.append(row)
+    return rows
+
+
+def _grade_one(folder: Course, each: Submission, student: str, root: Path, limits: Limits) -> Row:
+    row = Row(each.student, each.hand_in, named=each.named, file=each.file.place)
+    failure = _run(folder.path, student, each.hand_in, root, limits)
+    page = folder.feedback(student, each.hand_in)
+    row.feedback = page.relative_to(folder.path).as_posix()
+    if not failure:
+        try:
+            read_scores(folder, student, row)
+            return row
+        except (OSError, ValueError, RecursionError) as error:
+            failure = f"its results cannot be read ({error})"
+    row.status, row.score, row.cells = FAILED, 0.0, {}
+    row.notes.append(failure)
+    write_atomically(page, failure_page(each.hand_in, failure.splitlines()[0]))
+    return row
+
+
+def _run(course: Path, student: str, name: str, root: Path, limits: Limits) -> str:
+    """Grade one submission in its own process; return why that failed, or an empty text."""
+    mark = uuid.uuid4().hex
+    environment = {name: text for name, text in os.environ.items() if PASSED_ON.fullmatch(name)}
+    put_into(environment, own_settings(root))
+    environment |= {MARK: mark, "PYTHONPATH": str(root)} | dict.fromkeys(THREADS, "1")
+    words = [str(course.resolve()), student, name, str(limits.seconds), str(limits.megabytes)]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "tools.course.worker", *words],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            timeout=limits.total,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took longer than {limits.total} seconds in all"
+    finally:
+        end_all(mark)
+    if done.returncode == 0:
+        return ""
+    said = done.stderr.strip()
+    if "MemoryError" in said or done.returncode < 0:
+        return (
+            f"its outputs, or a process of its own, needed more than {limits.megabytes} MB of "
+            "memory, or ended the process that graded it"
+        )
+    return said.splitlines()[-1].strip() if said else f"it ended with exit code {done.returncode}"
+
+
+def end_all(mark: str) -> None:
+    """End every process that bears the mark, and so comes from one submission."""
+    import psutil
+
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.environ().get(MARK) == mark:
+                process.kill()
+
+
+def read_scores(folder: Course, student: str, row: Row) -> None:
+    """Put into a row what nbgrader found, and what happened on the way."""
+    from nbgrader.api import Gradebook
+
+    name = row.hand_in
+    with Gradebook(f"sqlite:///{folder.path.resolve() / 'gradebook.db'}", "class") as book:
+        graded = book.find_submission_notebook(name, name, student)
+        row.score, row.max_score = float(graded.score), float(graded.max_score)
+        for each in graded.grades:
+            row.cells[each.name] = float(each.score), float(each.max_score)
+            row.to_mark += bool(each.needs_manual_grade)
+    row.status = GRADED
+    notebook = read_notebook(folder.autograded(student, name))
+    for cell in code_cells(notebook):
+        errors = {output.get("ename") for output in cell.outputs if "ename" in output}
+        called = nbgrader_of(cell).get("grade_id") or cell_name(notebook, cell)
+        if TOO_LONG in errors:
+            row.notes.append(f"{called} took longer than its time and was interrupted")
+            row.status = LATE if row.status == GRADED else row.status
+        if "MemoryError" in errors:
+            row.notes.append(f"{called} needed too much memory")
+        if DIED in errors:
+            row.notes.append(f"{called} ended its kernel")
+            row.status = DEAD
+        if NOT_RUN in errors and (remark := "the cells after it did not run") not in row.notes:
+            row.notes.append(remark)
+
+
+def failure_page(name: str, why: str) -> str:
+    """Return the page of a submission that could not be graded."""
+    return offline(
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{name}</title></head>'
+        f"<body><h1>{name}</h1><p>This notebook could not be graded: {html.escape(why)}.</p>"
+        "<p>In JupyterLab, choose <em>Run</em>, then <em>Restart Kernel and Run All Cells…</em>: "
+        "all cells must run one after the other. Then hand it in again.</p></body></html>\n"
+    )
+
+
+def points(row: Row) -> str:
+    """Return the points of a row as text."""
+    return f"{row.score:g} of {row.max_score:g}" if row.status != NOT_HANDED_IN else "–"
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the summary for a terminal."""
+    heads = ("Student", "Hand-in", "Points", "To mark", "Status", "Notes")
+    lines = [heads] + [
+        (
+            row.student,
+            row.hand_in,
+            points(row),
+            str(row.to_mark or ""),
+            row.status,
+            "; ".join(note.splitlines()[0] for note in row.notes),
+        )
+        for row in rows
+    ]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads) - 1)]
+    return "\n".join(
+        "  ".join([*(t.ljust(w) for t, w in zip(line, widths, strict=False)), line[-1]]).rstrip()
+        for line in lines
+    )
+
+
+def write_tables(rows: Sequence[Row], course: Path) -> list[Path]:
+    """Write the summary, and the points of each cell, as CSV; return where they are."""
+    summary, cells = io.StringIO(), io.StringIO()
+    writer = csv.DictWriter(summary, FIELDS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        values = vars(row) | {"notes": "; ".join(row.notes)}
+        writer.writerow({name: _safe(value) for name, value in values.items()})
+    by_cell = csv.writer(cells, lineterminator="\n")
+    by_cell.writerow(["student", "hand_in", "cell", "score", "max_score"])
+    for row in rows:
+        for name, (score, most) in row.cells.items():
+            by_cell.writerow(map(_safe, (row.student, row.hand_in, name, score, most)))
+    paths = [course / "summary.csv", course / "cells.csv"]
+    write_atomically(paths[0], summary.getvalue())
+    write_atomically(paths[1], cells.getvalue())
+    return paths
+
+
+def _safe(value: Any) -> Any:
+    """Keep a spreadsheet from taking a text for a formula."""
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(f"'{value}") else value

@@ -1,0 +1,238 @@
+"""What students handed in: which file is whose, and which hand-in it is."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import time
+import unicodedata
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from speedbook.notebook.files import to_notebook
+from tools.course.hand_ins import HandIn, graded_ids, student_named
+
+#: Bytes above which a file is no notebook of a student.
+LARGEST = 50_000_000
+#: What systems leave in folders and archives.
+LITTER = re.compile(r"(?:^|/)(?:\.[^/]*|__MACOSX|__pycache__|Thumbs\.db|desktop\.ini)(?:/|$)")
+#: What a second copy of a file has in its name.
+COPY = re.compile(r"(?:[ _-]*\(\d+\)|[ _-]*copy ?\d*)+$", re.I)
+
+
+@dataclass(frozen=True)
+class File:
+    """A notebook that was found: where, when it was last changed, and what is in it."""
+
+    place: str
+    changed: float
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a student handed in for one hand-in."""
+
+    student: str
+    hand_in: str
+    file: File
+    notebook: NotebookNode
+    #: The name in the notebook, from which its numbers come.
+    named: str
+
+
+@dataclass
+class Found:
+    """All that is in a folder: submissions, and a line for each thing that is none."""
+
+    submissions: list[Submission] = field(default_factory=list)
+    #: What was not graded, and should perhaps have been.
+    faults: list[str] = field(default_factory=list)
+    #: What a teacher may want to look at.
+    notes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    @property
+    def students(self) -> list[str]:
+        """The students in the order of their names."""
+        return sorted({each.student for each in self.submissions}, key=str.casefold)
+
+    def note(self, each: Submission, text: str) -> None:
+        """Put down a remark on a submission."""
+        self.notes.setdefault((each.student, each.hand_in), []).append(text)
+
+
+def read_submissions(folder: Path, hand_ins: Mapping[str, HandIn]) -> Found:
+    """Read a folder that holds a folder, a ``.zip`` or a ``.ipynb`` for each student.
+
+    A folder or an archive is called as its student. A notebook by itself is called as the student
+    and the hand-in, ``ada-lovelace_hand-in-1.ipynb``; where nothing is left but the hand-in's
+    name, the student is the one whom the notebook names. Which hand-in a notebook is, its cells
+    say, so its file may have any name.
+    """
+    found = Found()
+    for path in sorted(folder.iterdir()):
+        if LITTER.search(path.name):
+            continue
+        if path.is_symlink() or not (path.is_dir() or path.suffix in (".zip", ".ipynb")):
+            found.faults.append(f"{path.name}: is no folder, no .zip and no .ipynb")
+            continue
+        try:
+            files = list(_files(path))
+        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+            found.faults.append(f"{path.name}: cannot be read ({error})")
+            continue
+        _add(found, path, files, hand_ins)
+    _keep_newest(found)
+    _look_at_names(found, hand_ins)
+    return found
+
+
+def _files(path: Path) -> Iterator[File]:
+    if path.is_dir():
+        for each in sorted(path.rglob("*")):
+            place = each.relative_to(path).as_posix()
+            if each.is_file() and not each.is_symlink() and not LITTER.search(place):
+                if each.suffix in (".zip", ".ipynb"):
+                    yield from _one_file(f"{path.name}/{place}", each)
+    else:
+        yield from _one_file(path.name, path)
+
+
+def _one_file(place: str, path: Path) -> Iterator[File]:
+    if path.stat().st_size > LARGEST:
+        raise OSError(f"{place} has more than {LARGEST:,} bytes")
+    if path.suffix == ".ipynb":
+        yield File(place, path.stat().st_mtime, path.read_bytes())
+        return
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+        for member in archive.infolist():
+            if not member.filename.endswith(".ipynb") or LITTER.search(member.filename):
+                continue
+            if member.file_size > LARGEST:
+                raise OSError(f"{place}/{member.filename} has more than {LARGEST:,} bytes")
+            changed = time.mktime((*member.date_time, 0, 0, -1))
+            yield File(f"{place}/{member.filename}", changed, archive.read(member))
+
+
+def _add(found: Found, path: Path, files: list[File], hand_ins: Mapping[str, HandIn]) -> None:
+    """Add what an entry of the folder holds; say why, if that is nothing."""
+    matched, faults, others = False, [], []
+    for file in files:
+        try:
+            notebook = _read(file)
+        except ValueError as error:
+            faults.append(f"{file.place}: is not a notebook ({error})")
+            continue
+        name = matching(notebook, hand_ins)
+        if name is None:
+            others.append(file.place)
+            continue
+        matched = True
+        named = student_named(notebook)
+        student = path.name if path.is_dir() else path.stem
+        if path.suffix == ".ipynb" and not path.is_dir():
+            student = owner(path.stem, hand_ins) or named or path.stem
+        student = _known(found, " ".join(student.split()))
+        found.submissions.append(Submission(student, name, file, notebook, named))
+    if not matched and not faults:
+        held = f"; it holds {', '.join(others)}" if others and path.suffix != ".ipynb" else ""
+        faults = [f"{path.name}: has no notebook with the cells of a hand-in{held}"]
+    found.faults += faults
+
+
+def _read(file: File) -> NotebookNode:
+    try:
+        raw = json.loads(file.content.decode("utf-8-sig"))
+        if raw["nbformat"] != 4:
+            raise ValueError(f"its format is {raw['nbformat']}, not 4")
+        notebook = to_notebook(raw)
+        graded_ids(notebook)
+        student_named(notebook)
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise ValueError(str(error) or type(error).__name__) from None
+    return notebook
+
+
+def matching(notebook: NotebookNode, hand_ins: Mapping[str, HandIn]) -> str | None:
+    """Return the hand-in of which a notebook has most cells, or None if it has none of any."""
+    cells = set(graded_ids(notebook))
+    shared = {name: len(cells & hand_in.cells) for name, hand_in in hand_ins.items()}
+    best = max(shared, key=lambda name: shared[name])
+    return best if shared[best] else None
+
+
+def owner(stem: str, hand_ins: Iterable[str]) -> str:
+    """Return whose notebook a file is by its name, or an empty text.
+
+    Examples
+    --------
+    >>> [owner(stem, ["hand-in-1"]) for stem in ("Ada Lovelace_hand-in-1 (2)", "Hand-in-1")]
+    ['Ada Lovelace', '']
+    """
+    stem = COPY.sub("", stem)
+    for name in sorted(hand_ins, key=len, reverse=True):
+        stem = re.sub(re.escape(name), " ", stem, flags=re.I)
+    return COPY.sub("", stem).strip(" _-.,")
+
+
+def _known(found: Found, student: str) -> str:
+    """Return a student's name as it is spelt already, where only its form differs."""
+    spelt = {_folded(each.student): each.student for each in found.submissions}
+    return spelt.get(_folded(student), student)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _keep_newest(found: Found) -> None:
+    kept: dict[tuple[str, str], Submission] = {}
+    for each in found.submissions:
+        key = each.student, each.hand_in
+        if (other := kept.get(key)) is None:
+            kept[key] = each
+            continue
+        newest, older = sorted((each, other), key=lambda one: one.file.changed, reverse=True)
+        kept[key] = newest
+        if newest.file.content != older.file.content:
+            found.note(newest, f"graded {newest.file.place}, the newest, not {older.file.place}")
+    found.submissions = [kept[key] for key in sorted(kept, key=lambda k: (_folded(k[0]), k[1]))]
+
+
+def _look_at_names(found: Found, hand_ins: Mapping[str, HandIn]) -> None:
+    """Note whose numbers are not their own."""
+    by_name: dict[tuple[str, str], set[str]] = {}
+    for each in found.submissions:
+        by_name.setdefault((_folded(each.named), each.hand_in), set()).add(each.student)
+    for each in found.submissions:
+        default = hand_ins[each.hand_in].default
+        if default and _folded(each.named) == _folded(default):
+            found.note(each, f"the numbers are those of the example, {default}")
+            continue
+        others = by_name[_folded(each.named), each.hand_in] - {each.student}
+        if each.named and others:
+            found.note(each, f"has the numbers of {each.named}, as {', '.join(sorted(others))}")
+
+
+def identifiers(students: list[str]) -> dict[str, str]:
+    """Return a name for folders for each student, of letters, digits, dots and dashes.
+
+    Examples
+    --------
+    >>> identifiers(["Ada [1]", "Ada (1)", "../x"])
+    {'Ada [1]': 'Ada-1', 'Ada (1)': 'Ada-1-2', '../x': 'x'}
+    """
+    taken: dict[str, str] = {}
+    for student in students:
+        plain = re.sub(r"[^\w.]+", "-", unicodedata.normalize("NFC", student)).strip("-._")
+        name = plain or "student"
+        count = 2
+        while name.casefold() in {each.casefold() for each in taken.values()}:
+            name, count = f"{plain or 'student'}-{count}", count + 1
+        taken[student] = name
+    return taken
