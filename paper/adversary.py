@@ -3,7 +3,8 @@ r"""Search for the worst case of a statement about all bandits.
 Random draws are weak evidence for such a statement, since a counterexample may lie in a corner that
 they never visit. An adversary keeps the worst case so far and changes it a little, in smaller and
 smaller steps, and sometimes starts again elsewhere. A counterexample that it finds refutes the
-statement; if it finds none, one may still exist. So the pages state how many cases were tried, and show the worst.
+statement; if it finds none, one may still exist. So the pages state how many cases were tried, and
+show the worst.
 
 `search` works on anything that can be drawn and changed. `Bandits` is a family of bandits to be
 searched: directions and lengths of features, the number of copies of each, the matrix of variances
