@@ -20,7 +20,7 @@ var Scorer = (() => {
       // name, and the name is no plain word.
       if (description !== null && /[_.]/.test(asked) && title.endsWith(asked)) return score + 100;
       if (description !== null || docname === API || docname.startsWith(`${API}/`)) return score - 1000;
-      if (LISTS.includes(docname)) return score - 3;
+      if (LISTS.includes(docname) || docname.startsWith("book/class/hand-out")) return score - 3;
       // An entry of the glossary: first if it is the whole query, and shown by its name; else among the pages.
       if (docname === "book/glossary" && anchor) {
         if (score < 100) return score / 10;

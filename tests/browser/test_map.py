@@ -13,7 +13,7 @@ SIZES = "(box) => [box.scrollWidth, box.clientWidth]"
 
 def whole_map(page: Any) -> Any:
     """Unfold the map of all statements and return it."""
-    page.get_by_text("The whole map at once").click()
+    page.get_by_text("The whole map in one picture").click()
     return page.get_by_role("region", name="Map of the claims")
 
 

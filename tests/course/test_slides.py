@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -280,61 +278,3 @@ def test_a_wrong_noise_costs_its_square():
     assert noise.excess([9 / 4, 16, 4]) == pytest.approx(12.24, abs=0.01)
     # Beyond twice the noise other actions look best: then the valley is flat no longer.
     assert noise.excess([9 * 1.95**2, 16, 4]) < 12 < 100 < noise.excess([9 * 2.05**2, 16, 4])
-
-
-# In a browser.
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Chromium, where it and playwright are installed."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("there is no chromium on the path")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@every_lecture
-def test_slides_open_from_a_folder_without_a_network(folder, chromium, name):
-    """No complaint, nothing from elsewhere, all formulas set, and each slide fits."""
-    context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 720})
-    page = context.new_page()
-    faults: list[str] = []
-    page.on("console", lambda m: faults.append(m.text) if m.type == "error" else None)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("requestfailed", lambda request: faults.append(f"not loaded: {request.url}"))
-    page.on(
-        "request",
-        lambda request: (
-            None
-            if request.url.startswith((folder.as_uri(), "data:", "blob:"))
-            else faults.append(f"elsewhere: {request.url}")
-        ),
-    )
-    page.goto(f"{folder.as_uri()}/{name}.html")
-    page.wait_for_load_state("load")
-    page.evaluate("() => MathJax.startup.promise")
-    assert page.locator("mjx-merror").count() == 0
-    assert page.locator("mjx-container").count() > 5
-    for place in range(page.evaluate("() => Reveal.getTotalSlides()")):
-        height, width = page.evaluate(
-            """() => {
-              const slide = Reveal.getCurrentSlide();
-              slide.querySelectorAll("details").forEach(each => { each.open = true; });
-              const box = [slide.scrollHeight, slide.scrollWidth];
-              do { Reveal.next(); }
-              while (Reveal.getCurrentSlide() === slide && !Reveal.isLastSlide());
-              return box;
-            }"""
-        )
-        assert height <= 720 and width <= 1280, f"slide {place + 1}: {width} by {height}"
-    assert faults == []
-    context.close()
