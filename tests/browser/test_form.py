@@ -34,10 +34,11 @@ UNMARKED = """() => {
 # What paper has no use for, and frames around nothing.
 ON_PAPER = """() => {
   const shown = (each) => each.checkVisibility() && each.getBoundingClientRect().height > 0;
-  // The heads of the ledger, which sort or unfold it, are words, and so are those of dropdowns and groups.
+  // The heads of the ledger, which sort or unfold it, are words, and so are those of dropdowns.
   const all = (selector) => [...document.querySelectorAll(selector)];
   const useless = all(`.bd-sidebar-primary, .bd-sidebar-secondary, .bd-header-article button,
-    article :is(summary:not(.sd-summary-title, .map-box > *), input, select, table.sb-parameters), .prev-next-footer,
+    article :is(summary:not(.sd-summary-title, .map-box > *), input, select), .prev-next-footer,
+    article table.sb-parameters,
     article button:not(th *, .ledger-fold)`).filter(shown);
   const frames = all("article :is(details, .admonition, .cell_input, pre, figure)").filter(shown)
     .filter((each) => !each.innerText.trim() && !each.querySelector("img, svg"));
