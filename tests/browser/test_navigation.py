@@ -15,7 +15,7 @@ STATIONS = ["designs", "noise", "rate", "lower-bounds", "steps"]
 FIRST_HITS = {
     "Elfving": "notebooks/beyond/elfving-geometry.html",
     "floor": "book/glossary.html#term-floor",
-    "what should I use": "notebooks/beyond/which-strategy.html",
+    "what should I use": "notebooks/ideas/what-to-use.html",
     "which strategy should I use": "notebooks/beyond/which-strategy.html",
     "explorer": "book/explorer.html",
     "confidence interval": "notebooks/beyond/coverage.html",
