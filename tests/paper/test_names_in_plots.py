@@ -146,5 +146,5 @@ def test_letters_that_the_font_lacks_are_said_once(capsys: Any) -> None:
         ax.set_title(figures.in_figure(name))
         figures.show(fig, name="a", alt="Nothing.")
         said = capsys.readouterr()
-        assert ("Boxes" in said.out) == bool(lacking) and said.err == ""
+        assert ("boxes in place of" in said.out) == bool(lacking) and said.err == ""
         assert said.out.count(f"its font lacks: {lacking}\n") == bool(lacking)

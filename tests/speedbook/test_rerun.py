@@ -190,7 +190,7 @@ def test_a_repetition_is_identical_and_touches_nothing(there):
     del old["numbers"], old["files"]
     said = rerun("--from", book.write("earlier.json", json.dumps(old)), "--out", "elsewhere")
     assert "The results are identical: 1 record, 1 figure, 1 table." in said
-    assert "The circumstances are the same." in said
+    assert "The circumstances are the same." in said, said
     assert {path: path.read_bytes() for path in before} == before
     (again,) = (book.root / "elsewhere" / "prop-1").iterdir()
     assert {path.relative_to(again) for path in again.rglob("*")} == {

@@ -321,7 +321,8 @@ def test_the_command_that_pages_show_is_understood(monkeypatch):
         assert command[:2] == [".venv/bin/speedbook", "rerun"]
         rerun(*command[2:], code=3)
     assert [request.name for request in asked] == names
-    assert all(request.changed for request in asked)
+    # The one parameter of a hand-in is a name, for which no other is better.
+    assert all(request.changed for request in asked if "hand-in" not in request.name)
 
 
 TRACE = "cell 5 (check(table))\n    ----> 1 check(table)\n    ValueError: {}"
