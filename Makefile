@@ -79,7 +79,7 @@ student: $(READY)  ## pack the hand-ins for students, with what they install, in
 	@$(PY) -m tools.course student
 
 # The folder's name may have blanks.
-grade: $(READY)  ## grade what students handed in, in DIR: make grade DIR=folder (runs their code here)
+grade: $(READY)  ## grade what students handed in (runs their code here): make grade DIR=folder GRADE="--seconds 60"
 	@$(PY) -m tools.course grade $(GRADE) "$(DIR)"
 
 slides: $(READY)  ## make slides of the lectures that need no network, in _build/class

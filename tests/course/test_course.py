@@ -27,7 +27,16 @@ from tools.course import __main__ as course
 from tools.course import student
 from tools.course.feedback import FAILED, LEFT_OUT, HideTests, offline
 from tools.course.folder import Course, CourseError
-from tools.course.grade import Row, table, write_tables
+from tools.course.grade import (
+    CONFIG,
+    ORIGIN,
+    SETTINGS,
+    Limits,
+    Row,
+    missing_cells,
+    table,
+    write_tables,
+)
 from tools.course.hand_ins import MARKS, HandIn, hand_ins, secret_lines, student_named
 from tools.course.submissions import read_submissions
 
@@ -323,6 +332,15 @@ def test_a_page_loads_nothing_whatever_a_submission_shows() -> None:
 # Grading.
 
 
+def released_test(packed: Path) -> str:
+    (source,) = (
+        cell.source
+        for cell in released(packed).cells
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "test-count"
+    )
+    return source
+
+
 @pytest.fixture(scope="module")
 def graded(packed: Path, sources: Path) -> Path:
     """Grade one submission of each kind, with others that cannot be matched."""
@@ -330,7 +348,9 @@ def graded(packed: Path, sources: Path) -> Path:
     for name, changes in SUBMITTED.items():
         text = tiny.answered(released(packed), GOOD | changes, student=name)
         box(inbox, **{f"{name}/{tiny.NAME}.ipynb": text})
-    box(inbox, **{"notes.txt": ""})
+    unchecked = to_notebook(json.loads(tiny.answered(released(packed), GOOD, student="unchecked")))
+    unchecked.cells = [cell for cell in unchecked.cells if cell.source != released_test(packed)]
+    box(inbox, **{f"unchecked/{tiny.NAME}.ipynb": tiny.serialise(unchecked), "notes.txt": ""})
     limits = ["--seconds", "6", "--megabytes", "3000"]
     arguments = ["grade", str(inbox), "--out", str(target), *limits]
     with pytest.MonkeyPatch.context() as patch:
@@ -348,6 +368,7 @@ def pages(graded: Path) -> dict[str, str]:
     return {
         name: (graded / row["feedback"]).read_text(encoding="utf-8")
         for name, row in rows(graded).items()
+        if row["feedback"]
     }
 
 
@@ -373,9 +394,22 @@ def test_each_submission_gets_what_it_deserves(
 
 
 @pytest.mark.slow
+def test_the_summary_names_what_was_not_matched_and_which_check_is_missing(graded: Path) -> None:
+    row = rows(graded)["notes"]
+    assert (row["status"], row["file"], row["hand_in"]) == ("not matched", "notes.txt", "")
+    assert row["notes"] == "is no folder, no .zip and no .ipynb"
+    row = rows(graded)["unchecked"]
+    assert (row["status"], row["notes"]) == ("graded", "a check is missing: test-count")
+    assert float(row["score"]) == 2
+
+
+@pytest.mark.slow
 def test_every_student_gets_a_page_that_is_complete_and_needs_no_network(graded: Path) -> None:
+    assert set(pages(graded)) == {*SUBMITTED, "unchecked"}
     for name, page in pages(graded).items():
         assert loaded(page) == [], name
+        if name == "unchecked":
+            continue
         text = BeautifulSoup(page, "html.parser").get_text()
         for mark in ("Doubling", "test-double", "test-count", "Because it is.", "Score:"):
             assert mark in text, (name, mark)
@@ -412,6 +446,8 @@ def test_marks_given_by_hand_are_kept_and_come_into_the_summary(
     assert course.main(["feedback", "--out", str(graded)]) == course.ODD
     assert float(rows(graded)["right"]["score"]) == 8.5
     assert rows(graded)["crashing"]["status"] == "kernel died"
+    assert rows(graded)["notes"]["status"] == "not matched"
+    assert rows(graded)["unchecked"]["notes"] == "a check is missing: test-count"
     assert loaded(pages(graded)["right"]) == [] and "3.5 / 4.0" in pages(graded)["right"]
     assert "the_right_answer" not in pages(graded)["wrong"]
 
@@ -421,6 +457,39 @@ def test_a_table_has_a_row_for_what_was_not_handed_in(tmp_path: Path) -> None:
     assert "not handed in" in table([missing])
     summary, _ = write_tables([missing], tmp_path)
     assert "'=SUM(A1)," in summary.read_text(encoding="utf-8")
+
+
+def test_a_missing_check_is_named_by_its_task() -> None:
+    notebook = hand_ins(ROOT / "notebooks/class", {})["hand-in-1"].notebook
+    submitted = to_notebook(json.loads(tiny.serialise(notebook)))
+    assert missing_cells(notebook, submitted) == []
+    submitted.cells = [
+        cell
+        for cell in submitted.cells
+        if cell.metadata.get("nbgrader", {}).get("grade_id") not in ("check-mse", "answer-mse")
+    ]
+    assert missing_cells(notebook, submitted) == ["a check is missing: task 3"]
+
+
+def test_the_last_line_says_what_the_exit_code_means(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done, absent = Row("Ada", "hand-in-1", "graded", 3, 4), Row("Ada", "hand-in-2")
+    assert course.report([done, absent], tmp_path, Limits()) == course.GRADED
+    said = capsys.readouterr().out
+    assert said.splitlines()[-1] == "Grading ran to its end."
+    assert "Nobody handed in: hand-in-2." in said and "not handed in" not in said
+    assert "hand-in-2,0.0" in (tmp_path / "summary.csv").read_text(encoding="utf-8")
+    late = Row("Ben", "hand-in-2", "time limit", notes=["x took longer than its time"])
+    lost = Row("c", "", "not matched", notes=["is not a notebook"])
+    assert course.report([done, absent, late, lost], tmp_path, Limits()) == course.ODD
+    said = capsys.readouterr().out
+    assert "Nobody handed in" not in said and said.count("not handed in") == 1
+    assert "60 seconds for each cell, 900 for each notebook" in said
+    assert 'GRADE="--seconds 120 --total 1800"' in said
+    last = said.splitlines()[-1]
+    assert last.startswith("Grading ran to its end. Exit code 1, which make calls an error")
+    assert last.endswith("needs your attention: 1 time limit, 1 not matched.")
 
 
 # The command.
@@ -459,8 +528,35 @@ def test_no_folder_of_somebody_else_is_removed(
     assert (out / "mine.txt").exists() and (inbox / "a.txt").exists()
 
 
+def test_results_of_another_folder_are_not_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, out = (tmp_path / name for name in ("first", "second", "out"))
+    old = {SETTINGS: CONFIG, ORIGIN: f"{first}\n", "summary.csv": "kept"}
+    box(tmp_path, **{f"out/{name}": text for name, text in old.items()})
+    for folder in (first, second):
+        folder.mkdir()
+    asked = ["grade", str(second), "--out", str(out)]
+    assert course.main(asked) == course.USAGE
+    said = capsys.readouterr().err
+    assert f"holds the results of another folder ({first})" in said
+    assert 'GRADE="--out FOLDER"' in said and 'GRADE="--replace"' in said
+    # These are not refused, but have no submission; what there is stays until there is one.
+    assert course.main([*asked, "--replace"]) == course.FAILED
+    assert course.main(["grade", str(first), "--out", str(out)]) == course.FAILED
+    assert "holds the results" not in capsys.readouterr().err
+    (out / ORIGIN).unlink()
+    assert course.main(["grade", str(first), "--out", str(out)]) == course.USAGE
+    assert "another folder (unknown)" in capsys.readouterr().err
+    assert (out / "summary.csv").read_text(encoding="utf-8") == "kept"
+
+
 def test_the_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         course.main(["--help"])
     said = " ".join(capsys.readouterr().out.split())
     assert "Exit codes: 0 done; 1 graded, but" in said and "130 interrupted" in said
+    with pytest.raises(SystemExit):
+        course.main(["grade", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Exit codes: 0 graded; 1 graded as well" in said and "also code 1" in said

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from speedbook.paths import file_fault, find_root
 
 if TYPE_CHECKING:
-    from tools.course.grade import Row
+    from tools.course.grade import Limits, Row
 
 GRADED, ODD, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 BUILD = Path("_build") / "class"
@@ -36,18 +36,30 @@ def parser() -> argparse.ArgumentParser:
     student = commands.add_parser("student", help="pack an archive for students")
     student.add_argument("--out", type=Path, metavar="FILE", help="the archive")
     grade = commands.add_parser(
-        "grade", help="grade a folder with a folder, a .zip or a .ipynb for each student"
+        "grade",
+        help="grade a folder with a folder, a .zip or a .ipynb for each student",
+        epilog="Exit codes: 0 graded; 1 graded as well, and something needs your attention: a file "
+        "was not matched, a kernel died, a time limit was reached, or a notebook could not be "
+        "graded; 2 wrong usage, and nothing was changed; 3 failed; 130 interrupted. make reports "
+        "each code except 0 as an error, also code 1.",
     )
     grade.add_argument("dir", metavar="DIR", help="the folder")
-    grade.add_argument("--out", type=Path, metavar="FOLDER", help="where nbgrader works")
-    grade.add_argument("--seconds", type=_count, default=60, help="for each cell (60)")
-    grade.add_argument("--total", type=_count, default=900, help="seconds for each notebook (900)")
-    grade.add_argument("--megabytes", type=_count, default=4000, help="memory (4000)")
+    grade.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="the results (_build/class/grading)"
+    )
+    grade.add_argument("--seconds", type=_count, default=60, help="limit for each cell (60)")
+    grade.add_argument(
+        "--total", type=_count, default=900, help="limit in seconds for each notebook (900)"
+    )
+    grade.add_argument("--megabytes", type=_count, default=4000, help="limit of memory (4000)")
+    grade.add_argument("--replace", action="store_true", help="remove results of another folder")
     grade.add_argument("--drop-marks", action="store_true", help="drop marks given by hand")
     feedback = commands.add_parser(
         "feedback", help="write pages and summary again, after marking by hand in formgrader"
     )
-    feedback.add_argument("--out", type=Path, metavar="FOLDER", help="where nbgrader works")
+    feedback.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="the results (_build/class/grading)"
+    )
     return main
 
 
@@ -109,6 +121,14 @@ def grade(asked: argparse.Namespace, root: Path) -> int:
     if why := grading.refusal(Path(asked.dir), course):
         print(f"course: {why}", file=sys.stderr)
         return USAGE
+    if (before := grading.other_results(Path(asked.dir), course)) and not asked.replace:
+        print(
+            f"course: {_shown(course)}: holds the results of another folder ({before}), which "
+            "would be removed. Keep them, and put the new results elsewhere: make grade DIR=… "
+            'GRADE="--out FOLDER". Or remove them: make grade DIR=… GRADE="--replace"',
+            file=sys.stderr,
+        )
+        return USAGE
     if grading.has_manual_work(course) and not asked.drop_marks:
         print(
             f"course: {_shown(course)}: holds marks or comments given by hand, which would be "
@@ -122,13 +142,15 @@ def grade(asked: argparse.Namespace, root: Path) -> int:
     known = hand_ins(asked.notebooks or root / FOLDER, macros(root))
     found = read_submissions(Path(asked.dir), known)
     limits = grading.Limits(asked.seconds, asked.total, asked.megabytes)
-    rows = grading.grade(found, known, course, root, limits, lambda line: print(line, flush=True))
     for fault in found.faults:
-        print(f"Not matched: {fault}")
-    if not rows:
+        print(f"Not matched: {fault}", flush=True)
+    if not found.submissions:
         print(f"course: {asked.dir}: has no submission", file=sys.stderr)
         return FAILED
-    return max(report(rows, course), ODD if found.faults else GRADED)
+    rows = grading.grade(
+        found, known, Path(asked.dir), course, root, limits, lambda line: print(line, flush=True)
+    )
+    return report(rows, course, limits)
 
 
 def feedback(asked: argparse.Namespace, root: Path) -> int:
@@ -139,16 +161,37 @@ def feedback(asked: argparse.Namespace, root: Path) -> int:
     return report(renew(course, root), course)
 
 
-def report(rows: list[Row], course: Path) -> int:
+def report(rows: list[Row], course: Path, limits: Limits | None = None) -> int:
     """Print the summary, write it, and return the exit code that it deserves."""
+    from collections import Counter
+
     from tools.course import grade as grading
 
     tables = grading.write_tables(rows, course)
-    print(f"\n{grading.table(rows)}")
+    absent = grading.nobodys(rows)
+    print(f"\n{grading.table([row for row in rows if row.hand_in not in absent])}")
+    if absent:
+        print(f"\nNobody handed in: {', '.join(absent)}. The table has no rows for that.")
     print(f"\nTables: {', '.join(map(_shown, tables))}")
     print(f"Pages for students: {_shown(course / 'feedback')}/<student>/<hand-in>/")
-    ended = [row for row in rows if row.status not in (grading.GRADED, grading.NOT_HANDED_IN)]
-    return ODD if ended else GRADED
+    if limits and any(map(grading.out_of_time, rows)):
+        print(
+            f"A time limit was reached: {limits.seconds} seconds for each cell, {limits.total} for "
+            "each notebook. To grade again with more time: make grade DIR=… "
+            f'GRADE="--seconds {2 * limits.seconds} --total {2 * limits.total}"'
+        )
+    usual = (grading.GRADED, grading.NOT_HANDED_IN)
+    odd = Counter(row.status for row in rows if row.status not in usual)
+    done = "Grading ran to its end." if limits else "The pages and the summary were written again."
+    if not odd:
+        print(done)
+        return GRADED
+    counts = ", ".join(f"{count} {status}" for status, count in odd.items())
+    print(
+        f"{done} Exit code 1, which make calls an error, means that something above needs your "
+        f"attention: {counts}."
+    )
+    return ODD
 
 
 def _shown(path: Path) -> str:

@@ -78,7 +78,7 @@ class Course:
         """
         releases = {}
         for name, hand_in in hand_ins.items():
-            source = self.path / "source" / name / f"{name}.ipynb"
+            source = self.source(name)
             write_atomically(source, serialise(hand_in.notebook))
             self._run(GenerateAssignment, name, ".")
             released = read_notebook(self.path / "release" / name / f"{name}.ipynb")
@@ -86,6 +86,10 @@ class Course:
                 raise CourseError(f"{name}: its release would show: " + "; ".join(leaks))
             releases[name] = serialise(released)
         return releases
+
+    def source(self, name: str) -> Path:
+        """Return where the teacher's version of a hand-in is."""
+        return self.path / "source" / name / f"{name}.ipynb"
 
     def submitted(self, student: str, name: str) -> Path:
         """Return where nbgrader looks for what a student handed in."""

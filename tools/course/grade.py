@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nbformat import NotebookNode
 from nbgrader.utils import rmtree
 
 from speedbook.notebook.files import cell_name, code_cells, read_notebook
@@ -25,7 +26,7 @@ from speedbook.run.kernels import own_settings, put_into
 from tools.course.execution import DIED, NOT_RUN, TOO_LONG
 from tools.course.feedback import make_offline, offline
 from tools.course.folder import Course
-from tools.course.hand_ins import HandIn, nbgrader_of
+from tools.course.hand_ins import HandIn, graded_ids, nbgrader_of
 from tools.course.submissions import Found, Submission, identifiers
 
 #: By this variable the processes that a submission started are known.
@@ -40,13 +41,21 @@ PASSED_ON = re.compile(
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 SETTINGS = "nbgrader_config.py"
 CONFIG = "c = get_config()\nc.CourseDirectory.course_id = 'class'\n"
-NOT_HANDED_IN, GRADED, DEAD, LATE, FAILED = (
+#: Where a course folder keeps the path of the folder that was graded.
+ORIGIN = "graded-folder.txt"
+NOT_HANDED_IN, GRADED, DEAD, LATE, FAILED, NOT_MATCHED = (
     "not handed in",
     "graded",
     "kernel died",
     "time limit",
     "not graded",
+    "not matched",
 )
+#: The statuses of rows for which there is no page by nbgrader.
+WITHOUT_PAGE = (NOT_HANDED_IN, FAILED, NOT_MATCHED)
+OVER = "took longer than"
+#: How a hand-in heads a task.
+TASK = re.compile(r"^#+ (Task \d+)", re.M)
 #: A text that a spreadsheet would take for a formula, with the mark that prevents it.
 FORMULA = re.compile("^'([=+@-])")
 FIELDS = "student,hand_in,score,max_score,to_mark,status,notes,named,file,feedback".split(",")
@@ -92,6 +101,15 @@ def refusal(inbox: Path, course: Path) -> str:
     return ""
 
 
+def other_results(inbox: Path, course: Path) -> str:
+    """Return the folder whose results a course folder holds, or nothing if it is this one."""
+    if not (course / SETTINGS).is_file():
+        return ""
+    path = course / ORIGIN
+    before = path.read_text(encoding="utf-8").strip() if path.is_file() else "unknown"
+    return "" if before == str(inbox.resolve()) else before
+
+
 def has_manual_work(course: Path) -> bool:
     """Say whether somebody marked or commented by hand in a course folder."""
     database = course / "gradebook.db"
@@ -108,12 +126,13 @@ def has_manual_work(course: Path) -> bool:
 def grade(
     found: Found,
     hand_ins: Mapping[str, HandIn],
+    inbox: Path,
     course: Path,
     root: Path,
     limits: Limits,
     say: Callable[[str], None],
 ) -> list[Row]:
-    """Grade all submissions in a new course folder, and return a row for each.
+    """Grade all submissions in a new course folder; return a row for each, and for other files.
 
     Parameters
     ----------
@@ -121,6 +140,8 @@ def grade(
         What was handed in.
     hand_ins : mapping of str to HandIn
         By name.
+    inbox : Path
+        The folder in which it was.
     course : Path
         The folder; what it held is removed.
     root : Path
@@ -139,6 +160,7 @@ def grade(
         # The files that nbgrader leaves may not be written.
         rmtree(str(course))
     folder = Course(course, limits.seconds)
+    write_atomically(course / ORIGIN, f"{inbox.resolve()}\n")
     # So that nbgrader's own programs, such as its page for marking by hand, know the folder.
     write_atomically(course / SETTINGS, CONFIG)
     folder.release(hand_ins)
@@ -154,6 +176,10 @@ def grade(
     given = {(row.student, row.hand_in) for row in rows}
     for student in found.students:
         rows += [Row(student, name) for name in hand_ins if (student, name) not in given]
+    rows += [
+        Row(fault.student, "", NOT_MATCHED, notes=[fault.why], file=fault.place)
+        for fault in found.unmatched
+    ]
     return sorted(rows, key=lambda row: (row.student.casefold(), row.hand_in))
 
 
@@ -174,7 +200,7 @@ def renew(course: Path, root: Path) -> list[Row]:
     for line in csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))):
         row = Row(FORMULA.sub(r"\1", line["student"]), line["hand_in"], line["status"])
         row.named, row.file, row.feedback = line["named"], line["file"], line["feedback"]
-        if row.status not in (NOT_HANDED_IN, FAILED):
+        if row.status not in WITHOUT_PAGE:
             student = Path(row.feedback).parts[1]
             folder.give_feedback(student, row.hand_in)
             make_offline(folder.feedback(student, row.hand_in), root)
@@ -222,7 +248,7 @@ def _run(course: Path, student: str, name: str, root: Path, limits: Limits) -> s
             timeout=limits.total,
         )
     except subprocess.TimeoutExpired:
-        return f"it took longer than {limits.total} seconds in all"
+        return f"it {OVER} {limits.total} seconds in all"
     finally:
         end_all(mark)
     if done.returncode == 0:
@@ -259,11 +285,12 @@ def read_scores(folder: Course, student: str, row: Row) -> None:
             row.to_mark += bool(each.needs_manual_grade)
     row.status = GRADED
     notebook = read_notebook(folder.autograded(student, name))
+    row.notes += missing_cells(read_notebook(folder.source(name)), notebook)
     for cell in code_cells(notebook):
         errors = {output.get("ename") for output in cell.outputs if "ename" in output}
         called = nbgrader_of(cell).get("grade_id") or cell_name(notebook, cell)
         if TOO_LONG in errors:
-            row.notes.append(f"{called} took longer than its time and was interrupted")
+            row.notes.append(f"{called} {OVER} its time and was interrupted")
             row.status = LATE if row.status == GRADED else row.status
         if "MemoryError" in errors:
             row.notes.append(f"{called} needed too much memory")
@@ -272,6 +299,24 @@ def read_scores(folder: Course, student: str, row: Row) -> None:
             row.status = DEAD
         if NOT_RUN in errors and (remark := "the cells after it did not run") not in row.notes:
             row.notes.append(remark)
+
+
+def missing_cells(source: NotebookNode, submitted: NotebookNode) -> list[str]:
+    """Return a remark for each cell with points that a submission lacks."""
+    there, task, remarks = set(graded_ids(submitted)), "", []
+    for cell in source.cells:
+        if cell.cell_type == "markdown" and (heads := TASK.findall(cell.source)):
+            task = heads[-1].lower()
+        about = nbgrader_of(cell)
+        if about.get("grade") and about["grade_id"] not in there:
+            what = "an answer" if about.get("solution") else "a check"
+            remarks.append(f"{what} is missing: {task or about['grade_id']}")
+    return remarks
+
+
+def out_of_time(row: Row) -> bool:
+    """Say whether a submission reached a time limit."""
+    return any(OVER in note for note in row.notes)
 
 
 def failure_page(name: str, why: str) -> str:
@@ -286,7 +331,15 @@ def failure_page(name: str, why: str) -> str:
 
 def points(row: Row) -> str:
     """Return the points of a row as text."""
-    return f"{row.score:g} of {row.max_score:g}" if row.status != NOT_HANDED_IN else "–"
+    if row.status in (NOT_HANDED_IN, NOT_MATCHED):
+        return "–"
+    return f"{row.score:g} of {row.max_score:g}"
+
+
+def nobodys(rows: Sequence[Row]) -> list[str]:
+    """Return the hand-ins that nobody handed in."""
+    given = {row.hand_in for row in rows if row.status != NOT_HANDED_IN}
+    return sorted({row.hand_in for row in rows} - given)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -295,7 +348,7 @@ def table(rows: Sequence[Row]) -> str:
     lines = [heads] + [
         (
             row.student,
-            row.hand_in,
+            row.hand_in or "–",
             points(row),
             str(row.to_mark or ""),
             row.status,

@@ -46,15 +46,28 @@ class Submission:
     named: str
 
 
+@dataclass(frozen=True)
+class Fault:
+    """What was not graded, and should perhaps have been: whose it seems to be, where, and why."""
+
+    student: str
+    place: str
+    why: str
+
+
 @dataclass
 class Found:
-    """All that is in a folder: submissions, and a line for each thing that is none."""
+    """All that is in a folder: submissions, and what is none."""
 
     submissions: list[Submission] = field(default_factory=list)
-    #: What was not graded, and should perhaps have been.
-    faults: list[str] = field(default_factory=list)
+    unmatched: list[Fault] = field(default_factory=list)
     #: What a teacher may want to look at.
     notes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    @property
+    def faults(self) -> list[str]:
+        """A line for each thing that was not matched."""
+        return [f"{each.place}: {each.why}" for each in self.unmatched]
 
     @property
     def students(self) -> list[str]:
@@ -79,12 +92,14 @@ def read_submissions(folder: Path, hand_ins: Mapping[str, HandIn]) -> Found:
         if LITTER.search(path.name):
             continue
         if path.is_symlink() or not (path.is_dir() or path.suffix in (".zip", ".ipynb")):
-            found.faults.append(f"{path.name}: is no folder, no .zip and no .ipynb")
+            why = "is no folder, no .zip and no .ipynb"
+            found.unmatched.append(Fault(_owner_of(path, hand_ins), path.name, why))
             continue
         try:
             files = list(_files(path))
         except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-            found.faults.append(f"{path.name}: cannot be read ({error})")
+            why = f"cannot be read ({error})"
+            found.unmatched.append(Fault(_owner_of(path, hand_ins), path.name, why))
             continue
         _add(found, path, files, hand_ins)
     _keep_newest(found)
@@ -121,12 +136,13 @@ def _one_file(place: str, path: Path) -> Iterator[File]:
 
 def _add(found: Found, path: Path, files: list[File], hand_ins: Mapping[str, HandIn]) -> None:
     """Add what an entry of the folder holds; say why, if that is nothing."""
-    matched, faults, others = False, [], []
+    matched, faults, others = False, list[tuple[str, str]](), list[str]()
+    by_file = _known(found, _owner_of(path, hand_ins))
     for file in files:
         try:
             notebook = _read(file)
         except ValueError as error:
-            faults.append(f"{file.place}: is not a notebook ({error})")
+            faults.append((file.place, f"is not a notebook ({error})"))
             continue
         name = matching(notebook, hand_ins)
         if name is None:
@@ -141,8 +157,15 @@ def _add(found: Found, path: Path, files: list[File], hand_ins: Mapping[str, Han
         found.submissions.append(Submission(student, name, file, notebook, named))
     if not matched and not faults:
         held = f"; it holds {', '.join(others)}" if others and path.suffix != ".ipynb" else ""
-        faults = [f"{path.name}: has no notebook with the cells of a hand-in{held}"]
-    found.faults += faults
+        faults = [(path.name, f"has no notebook with the cells of a hand-in{held}")]
+    found.unmatched += [Fault(by_file, place, why) for place, why in faults]
+
+
+def _owner_of(path: Path, hand_ins: Iterable[str]) -> str:
+    """Return whose an entry of the folder is by its name alone."""
+    if path.is_dir() and not path.is_symlink():
+        return " ".join(path.name.split())
+    return " ".join((owner(path.stem, hand_ins) or path.stem).split())
 
 
 def _read(file: File) -> NotebookNode:
