@@ -77,10 +77,13 @@ def _git(root: Path, *arguments: str) -> str | None:
 def installed_versions() -> dict[str, str]:
     """Return the versions of all installed distributions by name.
 
-    Remains of an interrupted installation, without a name or a version, are left out.
+    Remains of an interrupted installation, without a name or a version, are left out. So are the
+    copies of others inside a package, which setuptools puts on the path when it is imported.
     """
     versions = {}
     for found in distributions():
+        if Path(str(found.locate_file(""))).name == "_vendor":
+            continue
         with suppress(FileNotFoundError):  # raised by newer versions if there is no metadata
             about: Any = found.metadata or {}  # each access reads the file again
             name, version = about.get("Name"), about.get("Version")

@@ -150,3 +150,14 @@ def test_remains_of_an_installation_are_no_packages(tmp_path, monkeypatch, metad
         (folder / "METADATA").write_text(metadata)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     assert installed_versions() == before
+
+
+def test_copies_of_packages_inside_another_are_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = installed_versions()
+    copy = tmp_path / "package/_vendor/numpy-0.1.dist-info"
+    copy.mkdir(parents=True)
+    (copy / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 0.1\n")
+    monkeypatch.syspath_prepend(str(copy.parent))
+    assert installed_versions() == before
