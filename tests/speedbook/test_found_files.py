@@ -159,5 +159,5 @@ def test_copies_of_packages_inside_another_are_not_installed(
     copy = tmp_path / "package/_vendor/numpy-0.1.dist-info"
     copy.mkdir(parents=True)
     (copy / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 0.1\n")
-    monkeypatch.syspath_prepend(str(copy.parent))
+    monkeypatch.setattr(sys, "path", [*sys.path, str(copy.parent)])
     assert installed_versions() == before
