@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from speedbook.notebook.files import KERNELSPEC, LANGUAGE, serialise
+from speedbook.notebook.files import KERNELSPEC, LANGUAGE, serialise, to_notebook
+from tools.course import student
+from tools.course.hand_ins import HandIn
 
 NAME = "hand-in-1"
 SOLUTION = "total = value + value  # the solution"
@@ -82,3 +86,20 @@ def answered(
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         cell.source = answers.get(name, cell.source).replace("Ada Lovelace", student)
     return serialise(notebook)
+
+
+def assignment() -> HandIn:
+    return HandIn(NAME, hand_in())
+
+
+def released(packed: Path, name: str = NAME) -> object:
+    with zipfile.ZipFile(packed) as archive:
+        return to_notebook(json.loads(archive.read(f"{student.TOP}/{name}.ipynb")))
+
+
+def box(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder

@@ -1,32 +1,21 @@
-"""Hand-ins from the teacher's notebooks to the students' pages: `make student`, `make grade`."""
+"""What grading finds and says, and the command around it."""
 
 from __future__ import annotations
 
 import csv
-import doctest
-import importlib
 import json
-import os
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
-import venv
-import zipfile
-from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_output
 
-from speedbook.notebook.files import code_cells, read_notebook, to_notebook
-from speedbook.press.template import as_page, published
+from speedbook.notebook.files import code_cells, to_notebook
 from tools.course import __main__ as course
-from tools.course import student
 from tools.course.feedback import FAILED, LEFT_OUT, HideTests, offline
-from tools.course.folder import Course, CourseError
 from tools.course.grade import (
     CONFIG,
     ORIGIN,
@@ -37,8 +26,7 @@ from tools.course.grade import (
     table,
     write_tables,
 )
-from tools.course.hand_ins import MARKS, HandIn, hand_ins, secret_lines, student_named
-from tools.course.submissions import read_submissions
+from tools.course.hand_ins import hand_ins
 
 from . import tiny
 
@@ -61,216 +49,6 @@ SUBMITTED = {
     "hungry": {"count": "import numpy\nanswer = sum(map(sum, [numpy.ones(10**9)] * 9))"},
     "curious": {"count": "answer = 2000\nprint(In[3])\n%history"},
 }
-
-
-def hand_in() -> HandIn:
-    return HandIn(tiny.NAME, tiny.hand_in())
-
-
-@pytest.mark.parametrize("name", ["feedback", "plain", "student", "submissions"])
-def test_examples_in_docstrings_are_right(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"tools.course.{name}"))
-    assert result.attempted and not result.failed
-
-
-# What students get.
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny.write(tmp_path_factory.mktemp("class") / "my notebooks")
-
-
-@pytest.fixture(scope="module")
-def packed(sources: Path) -> Path:
-    """Pack the tiny hand-in."""
-    target = sources.parent / "for students.zip"
-    assert course.main(["--notebooks", str(sources), "student", "--out", str(target)]) == 0
-    return target
-
-
-def released(packed: Path, name: str = tiny.NAME) -> object:
-    with zipfile.ZipFile(packed) as archive:
-        return to_notebook(json.loads(archive.read(f"{student.TOP}/{name}.ipynb")))
-
-
-@pytest.mark.slow
-def test_a_release_has_no_solution_and_no_hidden_test(packed: Path) -> None:
-    text = json.dumps(released(packed))
-    assert "raise NotImplementedError" in text and "not its double" in text
-    for secret in (*MARKS, tiny.SOLUTION, "the_right_answer", "Because I say so", "+ 1000"):
-        assert secret in str(tiny.hand_in())
-        assert secret not in text
-
-
-def test_a_release_that_shows_a_solution_is_noticed() -> None:
-    release = tiny.hand_in()
-    assert {*MARKS, tiny.SOLUTION, tiny.HIDDEN} <= set(hand_in().leaks(release))
-    for cell in release.cells:
-        cell.source = cell.source.replace("BEGIN", "X").replace("END", "X")
-    assert tiny.SOLUTION in hand_in().leaks(release)
-    release.cells = release.cells[:2]
-    assert hand_in().leaks(release) == []
-    release.cells[1].outputs = [new_output("stream", text="42")]
-    assert hand_in().leaks(release) == ["outputs"]
-
-
-@pytest.mark.slow
-def test_the_hand_ins_of_the_book_are_released_without_solutions(tmp_path: Path) -> None:
-    known = hand_ins(ROOT / "notebooks/class", {})
-    for name, text in Course(tmp_path / "course").release(known).items():
-        lines = {line.strip() for cell in json.loads(text)["cells"] for line in cell["source"]}
-        assert set(secret_lines(known[name].notebook)) - {""}
-        assert not {mark for mark in MARKS if mark in text}
-        assert known[name].leaks(to_notebook(json.loads(text))) == [], lines
-        assert student_named(to_notebook(json.loads(text))) == known[name].default != ""
-
-
-@pytest.mark.slow
-def test_the_archive_has_what_a_student_needs_and_says_how_to_start(packed: Path) -> None:
-    with zipfile.ZipFile(packed) as archive:
-        names = {name.removeprefix(f"{student.TOP}/") for name in archive.namelist()}
-        start = archive.read(f"{student.TOP}/START.md").decode()
-    (wheel,) = (name for name in names if name.endswith(".whl"))
-    assert {"START.md", "requirements.txt", "LICENSE", f"{tiny.NAME}.ipynb", wheel} == names
-    assert start.count(wheel) == 2 and "WHEEL" not in start
-    for word in ("Windows", "macOS and Linux", "-m venv .venv", "--require-hashes", "Hand in"):
-        assert word in start
-
-
-@pytest.mark.slow
-def test_the_same_sources_make_the_same_archive(packed: Path, sources: Path) -> None:
-    again = packed.with_name("again.zip")
-    course.main(["--notebooks", str(sources), "student", "--out", str(again)])
-    assert again.read_bytes() == packed.read_bytes()
-
-
-def test_what_students_do_not_have_is_noticed(tmp_path: Path) -> None:
-    notebook = tiny.hand_in()
-    code_cells(notebook)[0].source = "import numpy, json\nfrom paper import exact\nimport seaborn"
-    files, missing = student.modules([notebook], ROOT)
-    assert {"paper/__init__.py", "paper/exact.py"} <= set(files)
-    assert missing == ["seaborn"]
-    with pytest.raises(CourseError, match="hand-in-1: students do not have: seaborn"):
-        student.lacking({tiny.NAME: HandIn(tiny.NAME, notebook)}, ROOT)
-
-
-def test_the_book_shows_tasks_without_solutions() -> None:
-    for name, one in hand_ins(ROOT / "notebooks/class", {}).items():
-        page = as_page(published(one.notebook), f"notebooks/class/{name}.ipynb")
-        shown = json.dumps(page, ensure_ascii=False)
-        assert "## Task" in shown and not [mark for mark in MARKS if mark in shown]
-        assert one.leaks(page) in ([], ["outputs"]), name
-
-
-def test_the_hand_ins_of_the_book_need_what_students_have() -> None:
-    student.lacking(hand_ins(ROOT / "notebooks/class", {}), ROOT)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="links to packages need rights that few have there")
-def test_a_hand_in_of_the_book_runs_with_what_is_in_the_archive(tmp_path: Path) -> None:
-    """In an environment of its own, with links to the numpy and scipy that are installed here."""
-    target = tmp_path / "x.zip"
-    assert course.main(["student", "--out", str(target)]) == 0
-    with zipfile.ZipFile(target) as archive:
-        archive.extractall(tmp_path / "a folder")
-    here = tmp_path / "a folder" / student.TOP
-    venv.create(here / ".venv", symlinks=True)
-    python = here / ".venv" / "bin" / "python"
-    (site,) = (here / ".venv").glob("lib/python*/site-packages")
-    for package in ("numpy", "scipy"):
-        files = distribution(package).files or []
-        for name in {file.parts[0] for file in files} - {"..", "__pycache__"}:
-            (site / name).symlink_to(distribution(package).locate_file(name))
-    (wheel,) = here.glob("*.whl")
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-    subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
-    for path in sorted(here.glob("hand-in-*.ipynb")):
-        given = [
-            cell.source
-            for cell in code_cells(read_notebook(path))
-            if not {"grade", "solution"}
-            & {key for key, yes in cell.metadata.get("nbgrader", {}).items() if yes is True}
-        ]
-        code = "\n".join(["import os, sys; sys.path.insert(0, os.getcwd())", *given])
-        done = subprocess.run(
-            [str(python), "-I", "-c", code], cwd=here, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{path.name}: {done.stderr}"
-
-
-# Which file is whose.
-
-
-def box(folder: Path, **files: str) -> Path:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return folder
-
-
-def work(named: str, double: str = "1") -> str:
-    return tiny.answered(tiny.hand_in(), {"double": double}, student=named)
-
-
-def test_submissions_are_matched_by_their_cells_whatever_their_name(tmp_path: Path) -> None:
-    files = {
-        "Ada/my final version.ipynb": work("Ada"),
-        "Ada/.ipynb_checkpoints/my final version-checkpoint.ipynb": work("Ada"),
-        "Emmy Noether_hand-in-1 (2).ipynb": work("Emmy"),
-        "hand-in-1.ipynb": work("Grace Hopper"),
-        ".DS_Store": "",
-    }
-    box(tmp_path, **files)
-    with zipfile.ZipFile(tmp_path / "Zoë.zip", "w") as archive:
-        archive.writestr("x/y/work.ipynb", work("Zoë"))
-        archive.writestr("__MACOSX/._work.ipynb", "")
-    found = read_submissions(tmp_path, {tiny.NAME: hand_in()})
-    assert found.students == ["Ada", "Emmy Noether", "Grace Hopper", "Zoë"]
-    assert found.faults == [] and found.notes == {}
-    assert [each.named for each in found.submissions] == ["Ada", "Emmy", "Grace Hopper", "Zoë"]
-
-
-def test_what_cannot_be_matched_is_named(tmp_path: Path) -> None:
-    other = tiny.hand_in()
-    for cell in other.cells:
-        cell.metadata.pop("nbgrader", None)
-    box(tmp_path, **{"a.txt": "", "b.ipynb": "{", "c.ipynb": tiny.serialise(other), "d.zip": "x"})
-    (tmp_path / "e").mkdir()
-    (tmp_path / "f.ipynb").symlink_to(tmp_path / "c.ipynb")
-    found = read_submissions(tmp_path, {tiny.NAME: hand_in()})
-    assert found.submissions == []
-    assert [re.split(r" \(", fault)[0] for fault in found.faults] == [
-        "a.txt: is no folder, no .zip and no .ipynb",
-        "b.ipynb: is not a notebook",
-        "c.ipynb: has no notebook with the cells of a hand-in",
-        "d.zip: cannot be read",
-        "e: has no notebook with the cells of a hand-in",
-        "f.ipynb: is no folder, no .zip and no .ipynb",
-    ]
-
-
-def test_the_newest_of_several_is_graded_and_others_are_named(tmp_path: Path) -> None:
-    box(tmp_path, **{"Ada/old.ipynb": work("Ada"), "Ada/new.ipynb": work("Ada", double="2")})
-    os.utime(tmp_path / "Ada/old.ipynb", (1, 1))
-    found = read_submissions(tmp_path, {tiny.NAME: hand_in()})
-    assert [each.file.place for each in found.submissions] == ["Ada/new.ipynb"]
-    assert found.notes == {
-        ("Ada", tiny.NAME): ["graded Ada/new.ipynb, the newest, not Ada/old.ipynb"]
-    }
-
-
-def test_numbers_that_are_not_their_own_are_named(tmp_path: Path) -> None:
-    texts = {"A": "Ada  LOVELACE", "B": "Ben", "C": "ben", "D": "Dan"}
-    box(tmp_path, **{f"{name}/x.ipynb": work(named) for name, named in texts.items()})
-    found = read_submissions(tmp_path, {tiny.NAME: hand_in()})
-    assert found.notes == {
-        ("A", tiny.NAME): ["the numbers are those of the example, Ada Lovelace"],
-        ("B", tiny.NAME): ["has the numbers of Ben, as C"],
-        ("C", tiny.NAME): ["has the numbers of ben, as B"],
-    }
 
 
 # Pages that students get back.
@@ -335,7 +113,7 @@ def test_a_page_loads_nothing_whatever_a_submission_shows() -> None:
 def released_test(packed: Path) -> str:
     (source,) = (
         cell.source
-        for cell in released(packed).cells
+        for cell in tiny.released(packed).cells
         if cell.metadata.get("nbgrader", {}).get("grade_id") == "test-count"
     )
     return source
@@ -346,11 +124,13 @@ def graded(packed: Path, sources: Path) -> Path:
     """Grade one submission of each kind, with others that cannot be matched."""
     inbox, target = sources.parent / "in box", sources.parent / "out box"
     for name, changes in SUBMITTED.items():
-        text = tiny.answered(released(packed), GOOD | changes, student=name)
-        box(inbox, **{f"{name}/{tiny.NAME}.ipynb": text})
-    unchecked = to_notebook(json.loads(tiny.answered(released(packed), GOOD, student="unchecked")))
+        text = tiny.answered(tiny.released(packed), GOOD | changes, student=name)
+        tiny.box(inbox, **{f"{name}/{tiny.NAME}.ipynb": text})
+    unchecked = to_notebook(
+        json.loads(tiny.answered(tiny.released(packed), GOOD, student="unchecked"))
+    )
     unchecked.cells = [cell for cell in unchecked.cells if cell.source != released_test(packed)]
-    box(inbox, **{f"unchecked/{tiny.NAME}.ipynb": tiny.serialise(unchecked), "notes.txt": ""})
+    tiny.box(inbox, **{f"unchecked/{tiny.NAME}.ipynb": tiny.serialise(unchecked), "notes.txt": ""})
     limits = ["--seconds", "6", "--megabytes", "3000"]
     arguments = ["grade", str(inbox), "--out", str(target), *limits]
     with pytest.MonkeyPatch.context() as patch:
@@ -519,7 +299,7 @@ def test_who_grades_is_warned_and_an_empty_folder_fails(
 def test_no_folder_of_somebody_else_is_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    inbox, out = box(tmp_path, **{"in/a.txt": "", "out/mine.txt": ""}) / "in", tmp_path / "out"
+    inbox, out = tiny.box(tmp_path, **{"in/a.txt": "", "out/mine.txt": ""}) / "in", tmp_path / "out"
     assert course.main(["grade", str(inbox), "--out", str(out)]) == course.USAGE
     assert "is no folder of an earlier make grade" in capsys.readouterr().err
     for folder in (tmp_path, inbox, inbox / "deeper"):
@@ -533,7 +313,7 @@ def test_results_of_another_folder_are_not_removed(
 ) -> None:
     first, second, out = (tmp_path / name for name in ("first", "second", "out"))
     old = {SETTINGS: CONFIG, ORIGIN: f"{first}\n", "summary.csv": "kept"}
-    box(tmp_path, **{f"out/{name}": text for name, text in old.items()})
+    tiny.box(tmp_path, **{f"out/{name}": text for name, text in old.items()})
     for folder in (first, second):
         folder.mkdir()
     asked = ["grade", str(second), "--out", str(out)]
