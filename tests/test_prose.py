@@ -72,7 +72,7 @@ def center(color: str = "center of color") -> None:
     assert "must be a name, not" in of_python(source)
 
 
-@pytest.mark.parametrize("word", ["it it", "telling", "asked", "films", "beside", "color"])
+@pytest.mark.parametrize("word", ["it it", "telling", "Asked", "films", "beside", "color"])
 def test_a_word_of_the_list_is_found_with_its_place(word: str) -> None:
     said = f"First.\n\nThis is {word}."
     found = list(unwanted([Text("page.md", said, of_markdown(said))]))
