@@ -137,7 +137,11 @@ def make(folder: Path, *arguments: str, user: int = 1000) -> tuple[int, str, lis
         # Without a Python nothing is ever installed.
         ["make", "PYTHON=/no/such/python", *arguments],
         cwd=folder,
-        env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "LOG": str(log)},
+        # A shell may know the usual places without a PATH in its environment.
+        env={
+            "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)]),
+            "LOG": str(log),
+        },
         capture_output=True,
         text=True,
         check=False,
