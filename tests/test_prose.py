@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.prose.__main__ import by_programs, draw, unwanted
-from tools.prose.texts import HOLE, Text, of_markdown, of_python, sentences, texts
+from tools.prose.texts import HOLE, Text, met_by_users, of_markdown, of_python, sentences, texts
 
 ROOT = Path(__file__).parents[1]
 PAGE = """\
@@ -70,6 +70,38 @@ def center(color: str = "center of color") -> None:
     assert "center" not in of_python(source).replace("center of color", "")
     assert "Its name." in of_python(source)
     assert "must be a name, not" in of_python(source)
+
+
+def test_what_only_those_meet_who_change_a_program_is_not_drawn() -> None:
+    source = '''\
+"""The first sentence of all."""
+# A remark on the code.
+
+
+def _hidden() -> None:
+    """Do what nobody sees."""
+    raise ValueError("An error message is read by all.")
+
+
+class Seen:
+    """A class that people use."""
+
+    def _hidden(self) -> None:
+        """Do another thing."""
+
+    def seen(self) -> str:
+        """Return a word of code."""
+        return "() => { all of it is code(); }"
+'''
+    text = Text("speedlib/seen.py", source, of_python(source))
+    assert list(sentences(met_by_users(text))) == ["An error message is read by all."]
+    kept = read(met_by_users(text).read)
+    assert kept == (
+        "The first sentence of all. An error message is read by all. "
+        "A class that people use. Return a word of code."
+    )
+    hidden = met_by_users(Text("speedlib/_hidden.py", source, text.read))
+    assert read(hidden.read) == "An error message is read by all."
 
 
 @pytest.mark.parametrize("word", ["it it", "telling", "Asked", "films", "beside", "color"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from speedbook.paths import find_root
-from tools.prose.texts import Text, sentences, texts
+from tools.prose.texts import Text, met_by_users, sentences, texts
 
 #: How the names of files end that proselint reads.
 PAGE = ".md"
@@ -58,12 +58,12 @@ def commit(root: Path) -> str:
 
 
 def draw(found: list[Text], number: int, seed: str) -> list[str]:
-    """Return sentences from different files, each with its place."""
+    """Return sentences that users meet, from different files, each with its place."""
     rng = random.Random(seed.strip())
     by_file: dict[str, list[str]] = {}
     for text in found:
         name = re.sub(r"/(cell|caption)-.*", "", text.place)
-        by_file.setdefault(name, []).extend(sentences(text))
+        by_file.setdefault(name, []).extend(sentences(met_by_users(text)))
     names = sorted(name for name in by_file if by_file[name])
     chosen = rng.sample(names, min(number, len(names)))
     return [f"{name}: {rng.choice(by_file[name])}" for name in chosen]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import re
@@ -19,6 +20,8 @@ PROGRAMS = ("speedlib", "paper", "speedbook", "tools", "benchmarks")
 HOLE = "◦"
 #: Directives that hold code, formulas, or names of files.
 NOT_PROSE = "bibliography|code-block|doctest|eval-rst|literalinclude|math|tableofcontents|toctree"
+#: What a string has that is a program in another language.
+CODE = re.compile(r"=>|\);|</\w+>")
 #: A string of a program is prose if it has this many words in a row.
 WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]+[,;:]? [a-z]+")
 
@@ -143,9 +146,35 @@ def of_python(source: str) -> str:
         if token.type == tokenize.COMMENT:
             _put(kept, token, lambda text: re.sub(r"^#+:?|noqa.*|type: ignore.*", _blank, text))
         elif tokenize.tok_name[token.type] in ("STRING", "FSTRING_MIDDLE"):
-            if WORDS.search(token.string) or token.string.endswith('"""'):
+            prose = WORDS.search(token.string) and not CODE.search(token.string)
+            if prose or token.string.endswith('"""'):
                 _put(kept, token, _of_string)
     return "\n".join(kept)
+
+
+def met_by_users(text: Text) -> Text:
+    """Leave out what only those meet who change a program: remarks, private docstrings."""
+    if not text.place.endswith(".py") or text.place.startswith("notebooks/"):
+        return text
+    lines = text.read.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(text.written).readline):
+        if token.type == tokenize.COMMENT:
+            _put(lines, token, _hole)
+    for first, last in _private_docstrings(Path(text.place).stem, ast.parse(text.written)):
+        lines[first - 1 : last] = map(_hole, lines[first - 1 : last])
+    return Text(text.place, text.written, "\n".join(lines))
+
+
+def _private_docstrings(
+    name: str, node: ast.AST, private: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last line of the docstrings of all that a leading ``_`` hides."""
+    private = private or re.match(r"_(?!_)", name) is not None
+    for number, child in enumerate(getattr(node, "body", [])):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _private_docstrings(child.name, child, private)
+        elif private and number == 0 and isinstance(child, ast.Expr):
+            yield child.lineno, child.end_lineno or child.lineno
 
 
 def _put(kept: list[str], token: tokenize.TokenInfo, change: Callable[[str], str]) -> None:
