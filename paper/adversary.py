@@ -43,7 +43,7 @@ class Worst(Generic[Instance]):
     instance : Instance
         The worst case.
     value : float
-        The objective there.
+        The objective at the worst case.
     evaluations : int
         The number of evaluations of the objective, at most the budget.
     trace : array, shape (evaluations,)

@@ -1,6 +1,6 @@
 """For students: the numbers of a hand-in from a name, and checks that explain what is wrong.
 
-Each check takes the student's name and an answer, raises an AssertionError with one or two plain
+Each check takes the student's name and an answer. It raises an AssertionError with one or two plain
 sentences of feedback, or prints that the task has passed. The parts are in `paper.coursework`.
 """
 

@@ -1,4 +1,4 @@
-"""For teachers: between which values the answers to the hand-ins lie, over many names.
+"""For teachers: the ranges of the answers to the hand-ins, over many names.
 
 Not part of what students get. ``python -m paper.course_ranges`` prints the table; with names as
 arguments, it prints the answers of these students.
@@ -35,7 +35,7 @@ NAMES = 60
 
 
 class Range(NamedTuple):
-    """The task, what is given, and its least, median and largest value over the names."""
+    """A task, its answer, and the least, median and largest answer over the names."""
 
     task: str
     what: str

@@ -1,9 +1,10 @@
 r"""Whether an experiment explores enough, in a sentence with numbers.
 
 The interval needs the scatter of each committed action's own rewards, and so two rewards of each.
-The design needs the variances that exploration determines (`speedlib.identification`). If some are
-left open, it may take a noisy action for a quiet one, however long it explores. If they are known
-only roughly, it is partly luck. Both cost precision, but not the interval's level.
+The design needs the variances that exploration determines (`speedlib.identification`). If
+exploration leaves some variances open, the design may take a noisy action for a quiet one, however
+long exploration is. If the variances are known only roughly, the design is partly luck. Both cost
+precision, but the interval keeps its level.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ class Exploration:
     rounds, actions : int
         Rounds of exploration, and actions explored.
     found : Identifiability
-        What they determine.
+        What the explored actions determine.
     attainable : int
         The number of linear functions of :math:`\Sigma_*` that all actions together determine; with
         enough actions these are all d(d+1)/2 entries.
     committed, fewest : int
-        Committed actions, and the smallest number of rewards of one; 0 before they are known.
+        Number of committed actions, and the smallest number of rewards that one of them gets; both
+        are 0 before they are known.
     """
 
     rounds: int

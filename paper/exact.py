@@ -1,8 +1,8 @@
 """Designs in exact rational arithmetic, for examples that a reader can check by hand.
 
 Vectors are tuples of `fractions.Fraction`, matrices are tuples of rows. Numbers may be given as
-whole numbers, fractions or texts such as ``"1/12"``; a float is refused, since it is hardly ever
-the number that one meant. All functions are meant for a handful of actions.
+whole numbers, fractions or texts such as ``"1/12"``; a float is refused, since it is rarely exactly
+the number that was meant. All functions are meant for a handful of actions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def rational(value: Number) -> Fraction:
 def root(value: Number, digits: int = 15) -> tuple[Fraction, Fraction]:
     """Return two fractions with `digits` decimals between which the square root lies.
 
-    They are the same where the root has no more decimals.
+    They are equal if the root has no more decimals.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def solve(rows: Matrix, right: Vector) -> Vector | None:
     Returns
     -------
     Vector or None
-        A solution, with zeros for the unknowns that are free; None where there is none.
+        A solution, with zeros for the unknowns that are free; None if there is no solution.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def text(value: Any) -> str:
 
 
 def steps(rows: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> pd.DataFrame:
-    """Return a table with one step of a calculation a row: what it is, and its exact value."""
+    """Return a table with a row for each step of a calculation: its name and its exact value."""
     import pandas as pd
 
     pairs = rows.items() if isinstance(rows, Mapping) else rows

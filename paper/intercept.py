@@ -1,7 +1,7 @@
 """Whether a table needs an intercept, which a linear model through the origin does not have.
 
-If it does, the model takes the error of its means for noise. The variances are then too large, the
-value is wrong, and the design relies on both.
+If the table needs an intercept, a model without one takes the error of its means for noise. The
+variances are then too large, the value is wrong, and the design relies on both.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Constant:
 def constant_term(X: ArrayLike, y: ArrayLike) -> Constant | None:
     r"""Estimate the constant :math:`c` of :math:`y = x^\top\theta + c + \varepsilon`.
 
-    By least squares, with the standard error HC3 of MacKinnon and White (1985, *Journal of
-    Econometrics* 29), :math:`\bigl[\sum_i (p_i e_i / (1 - h_i))^2\bigr]^{1/2}`, where :math:`p` is
-    the row of the pseudo-inverse that gives the constant, :math:`e` the residuals and :math:`h` the
-    leverages. The mean residual of the fit without a constant would be no test, since it is also
-    small if a combination of the features is nearly constant.
+    The estimate is that of least squares. Its standard error is HC3 of MacKinnon and White (1985,
+    *Journal of Econometrics* 29), :math:`\bigl[\sum_i (p_i e_i / (1 - h_i))^2\bigr]^{1/2}`, where
+    :math:`p` is the row of the pseudo-inverse that gives the constant, :math:`e` are the residuals
+    and :math:`h` the leverages. The mean residual of the fit without a constant would be no test,
+    since it is also small if a combination of the features is nearly constant.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What ``make mutants`` stores of faults put into ``speedlib``, and whether it is true still."""
+"""What ``make mutants`` stores about faults put into ``speedlib``, and whether it is valid."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read(root: Path, name: str) -> Any:
 
 
 def find_reason(reasons: Iterable[Entry], change: Entry) -> str:
-    """Return why a change survives, or nothing."""
+    """Return why no test notices a change; an empty text if that is not known."""
     fitting = (e for e in reasons if e["function"] == change["function"])
     return next((str(e["reason"]) for e in fitting if change["new"] in e["new"]), "")
 
@@ -95,7 +95,7 @@ def _registry(claims: str) -> dict[str, Entry]:
 
 
 def _code(notebook: Path) -> list[str]:
-    """Return the code on which a notebook's verdicts depend: without remarks, and no pictures.
+    """Return the code on which a notebook's verdicts depend, without comments and pictures.
 
     A cell that displays a picture does not count, unless a later cell needs a name from it, or it
     draws random numbers that later cells would get.
@@ -151,7 +151,7 @@ def _names(tree: ast.Module) -> tuple[set[str], set[str]]:
 
 @cache
 def without_words(source: str) -> str:
-    r"""Return Python source without remarks, docstrings, sentences and layout.
+    r"""Return Python source without comments, docstrings, sentences and layout.
 
     A sentence is a string with three words in a row: what a program says, such as the words of an
     error or a label. No result depends on it.

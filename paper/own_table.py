@@ -50,7 +50,7 @@ def featureless_note(X: ArrayLike, lines: Sequence[int]) -> str:
         else f"Lines {first}{more} of the file have"
     )
     return (
-        f"**{where} no feature that is not zero.** The model then assumes that the mean there is "
+        f"**{where} only features that are zero.** The model then assumes that the mean there is "
         "0, without any noise. This is right for an option that does nothing at all. For a control "
         "group, or the category that columns of 0 and 1 leave out, choose `intercept = true`."
     )

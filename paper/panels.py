@@ -22,8 +22,8 @@ def worst_baseline(ratios: Sequence[Ratio]) -> Ratio:
     -------
     Ratio
         Its ends are :math:`\max_b l_b` and :math:`\max_b u_b`: if every :math:`[l_b, u_b]` holds
-        its ratio, they hold the largest. The reference is the baseline with the largest estimate.
-        Below 1, the strategy has a smaller error than every baseline.
+        its ratio, this interval holds the largest ratio. The reference is the baseline with the
+        largest estimate. Below 1, the strategy has a smaller error than every baseline.
 
     Raises
     ------

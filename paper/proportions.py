@@ -10,8 +10,9 @@ from speedlib.checks import check_count, check_share
 def proportion_interval(count: int, size: int, level: float = 0.95) -> tuple[float, float]:
     r"""Return the interval of Clopper and Pearson for a probability.
 
-    Its ends are the probabilities under which as many successes or more, and as many or fewer,
-    happen with probability :math:`(1-\text{level})/2`: quantiles of beta distributions.
+    If the probability is the lower end, `count` or more successes happen with probability
+    :math:`(1-\text{level})/2`; if it is the upper end, `count` or fewer do. Both ends are quantiles
+    of beta distributions.
 
     Parameters
     ----------

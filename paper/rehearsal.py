@@ -28,8 +28,8 @@ def rehearsal_bandit(
     where :math:`s_j` is the standard deviation of feature :math:`j` over the actions, :math:`m_j`
     the root of its mean square, and :math:`e` and :math:`\tau` are the effects and the noise. So
     the mean reward differs between actions by about :math:`e` for each feature, and a feature of
-    usual size adds noise of standard deviation :math:`\tau_j`. For a constant feature :math:`s_j`
-    is its size: it moves all actions equally.
+    usual size adds noise of standard deviation :math:`\tau_j`. A constant feature moves all actions
+    equally; its :math:`s_j` is its size.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def rehearsal_bandit(
     Raises
     ------
     ValueError
-        If the noise has another length, or one of the two another sign.
+        If `noise` has another length, a noise is not greater than 0, or `effects` is negative.
     """
     X = np.asarray(features, dtype=float)
     d = X.shape[1]

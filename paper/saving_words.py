@@ -10,9 +10,9 @@ from speedlib.savings import ON_POLICY, Saving
 def saving_sentence(saving: Saving, rounds: int, ways: Sequence[str] = ON_POLICY) -> str:
     """Say in Markdown, for each way of running the target policy, which needs fewer rounds.
 
-    An interval above the budget shows that the experiment saved rounds. One below it shows that
-    running the target policy itself would have been more precise. One that holds the budget decides
-    nothing.
+    An interval above the budget shows that the experiment saved rounds. An interval below the
+    budget shows that running the target policy itself would have been more precise. An interval
+    that contains the budget decides nothing.
 
     Parameters
     ----------

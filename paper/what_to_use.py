@@ -261,8 +261,8 @@ def choose(middle: Mapping[str, float]) -> list[str]:
     """Return the strategies that help if the noise is unknown, the advised one first.
 
     A strategy helps if its median ratio over the family shows a saving of a tenth of the error or
-    more. The one with the smallest median ratio comes first; those within a tenth of it come before
-    it if they are simpler, in the order of `STRATEGIES`.
+    more. The one with the smallest median ratio comes first; strategies whose median ratio is at
+    most a tenth larger come before it if they are simpler, in the order of `STRATEGIES`.
 
     Examples
     --------

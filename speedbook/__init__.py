@@ -1,4 +1,4 @@
-"""Builds the book and keeps its evidence: what papermill and Jupyter Book lack.
+"""Build the book and keep its evidence; this adds what papermill and Jupyter Book lack.
 
 A notebook needs these names: ``from speedbook import envelope, family_level, figures, half_width,
 record``. They are loaded when first used, so the command line starts quickly.

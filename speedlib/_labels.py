@@ -64,6 +64,6 @@ def _refuse(name: str, labels: Any, other: str, given: Any) -> None:
     if place is not None and Counter(labels) == Counter(given):
         raise ValueError(
             f"{other}: has the labels of {name} in another order, {given[place]!r} in place of "
-            f"{labels[place]!r} at index {place}; numbers are taken by place: pass them in that "
-            "order, or as to_numpy() where only the labels are wrong"
+            f"{labels[place]!r} at index {place}, but numbers are matched by their places; pass "
+            f"{other} in the order of {name}, or as to_numpy() if only the labels are wrong"
         )

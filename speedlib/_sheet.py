@@ -120,7 +120,7 @@ class Sheet:
             where = f"column {place + 1}, {cut(name)!r},"
             if UNNAMED.fullmatch(name):
                 said = (
-                    f"has the name that pandas gives to a nameless one; delete or rename it{cure}"
+                    f"has the name that pandas gives where there is none; delete or rename it{cure}"
                 )
                 faults.add(name, where, f" {said}; {INDEX}", self.top)
                 continue
@@ -320,7 +320,7 @@ def _check_lines(path: Path, line: int, row: list[str], mark: str) -> None:
             raise ValueError(
                 f"{path}, line {line}: column {place + 1} holds an entry over {ends + 1} lines "
                 "that looks like rows of the table, as after a quotation mark that was not "
-                "closed; close it or delete it, or write the entry on one line"
+                "closed; close or delete that mark, or write the entry on one line"
             )
 
 
@@ -377,7 +377,7 @@ def _separator_hint(texts: Iterable[str], mark: str) -> str:
         if other != mark
     }
     best = max(counts, key=lambda name: counts[name])
-    return f"did you mean {best!r} as separator, which the names hold?" if counts[best] else ""
+    return f"did you mean {best!r} as separator? The names contain it" if counts[best] else ""
 
 
 def _key(name: str) -> str:

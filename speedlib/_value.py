@@ -25,12 +25,12 @@ class ValueEstimate:
     standard_error : array, shape (...,)
         Its standard error under the variances used, in units of reward.
     estimable : array of bool, shape (...,)
-        Whether the sampled actions determine the value at all. Where they do not, `value` comes
-        from a generalised inverse, is biased, and `standard_error` is infinite.
+        Whether the sampled actions determine the value at all. If they do not, `value` comes from a
+        generalised inverse and is biased, and `standard_error` is infinite.
     degrees_of_freedom : array, shape (...,), or one number
-        Those of Student's law, positive. Infinite, as by default, where the standard error is that
-        of known variances, or of ones that count as known: intervals are then normal. Kept as a
-        read-only array of the shape of `value`.
+        Degrees of freedom of Student's law, positive. They are infinite by default, for variances
+        that are known or count as known; intervals are then normal. The attribute is a read-only
+        array of the shape of `value`.
 
     Raises
     ------
@@ -80,11 +80,12 @@ class ValueEstimate:
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return Student's confidence interval of the given level, 0 < level < 1.
 
-        At the fixed end of an experiment it holds its level closely, if rewards are independent and
-        their means linear in the features. It fails if you look every day and stop when it looks
-        good. It also fails with few rewards that are rare and large, such as sales to one customer
-        in a hundred: each action that matters then needs some dozens of them. The page *Intervals
-        that hold* of the book measures all of this.
+        The interval holds its level closely if the end of the experiment was fixed beforehand,
+        rewards are independent, and their means are linear in the features. It fails if you compute
+        it every day and stop when you like the result. It also fails if only a few large, rare
+        rewards were seen, such as sales to one customer in a hundred: each action that matters
+        needs some dozens of these rewards. The page *Intervals that hold* of the book measures all
+        of this.
         """
         return _interval(self.value, self.standard_error, level, self.degrees_of_freedom)
 

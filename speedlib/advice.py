@@ -1,4 +1,4 @@
-r"""Which strategy to use, from the numbers of actions, dimensions and rounds alone.
+r"""Recommend a strategy from the numbers of actions, dimensions and rounds alone.
 
 The answer comes from a table: on a family of random bandits, every strategy was compared with
 running the target policy, at several sizes and budgets. The table is a file next to this module,
@@ -59,7 +59,7 @@ class Range(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A sentence, the claims of the companion on which it rests, and its page."""
+    """A reason for the advice, the claims of the companion that support it, and its page."""
 
     text: str
     claims: tuple[str, ...]
@@ -87,14 +87,14 @@ class Advice:
     code : str
         The expression that builds it from names of `speedlib`.
     exploration, length : str
-        Which actions it explores, and for how many rounds.
+        Which actions the strategy explores, and for how many rounds.
     compared : str
         The name, in words, of the strategy to which the ranges below belong. It is the advised
         strategy or, if the advice is to run the policy, practical SPEED.
     saving : Range or None
-        Its mean squared error divided by that of running the policy for the same number of rounds
-        and estimating the value by ordinary least squares: 0.5 is worth twice the rounds. None
-        where the table has no such size.
+        The strategy's mean squared error, divided by the error of running the policy for the same
+        number of rounds and estimating the value by ordinary least squares. A ratio of 0.5 is worth
+        twice the rounds. None where the table has no such size.
     saving_average, saving_weighted : Range or None
         The same ratio against the plain average of the policy's rewards, and against weighted least
         squares with the true variances, the most precise use of the policy's rounds.
@@ -181,9 +181,9 @@ def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown")
     The table covers 2 to 10 dimensions, up to 20 actions per dimension, and 100 to 100,000 rounds.
     The advice uses the nearest dimension, then the nearest number of actions per dimension (both by
     ratio), and the largest budget that is not above n. A strategy is worthwhile if in the median
-    over the family it saves a tenth of the error. Of the worthwhile strategies the one with the
-    smallest median error is advised, or a simpler one within a tenth of it. If none is worthwhile,
-    the advice is to run the policy.
+    over the family it saves a tenth of the error. The advice is the worthwhile strategy with the
+    smallest median error, or a simpler one whose median error is at most a tenth larger. If no
+    strategy is worthwhile, the advice is to run the policy.
 
     The family is random, so its figures are no promise for your table of actions. `Advice.command`
     computes the figure for that table.

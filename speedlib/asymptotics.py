@@ -1,11 +1,11 @@
 r"""The exact asymptotics of explore-then-commit: what estimating the variances costs.
 
-Fix one bandit whose PE-optimal design p is unique, explore so that the variances of all actions are
-determined (those of its support alone are not enough: with wrong limits for the others, another
-support may look cheaper), and let exploration find :math:`\hat\sigma(a) = \sigma(a)(1 + e_a)`. Near
-the truth the optimal vertex is the same. Its support is linearly independent, so weighted least
-squares interpolates and the weights do not matter: only the allocation :math:`\hat b_a\propto
-p_a(1+e_a)` is wrong. Given exploration the mean squared error is
+Fix one bandit whose PE-optimal design p is unique. Explore such that the variances of all actions
+are determined. The variances of the support of p alone are not enough: if the others have wrong
+limits, another support may look cheaper. Let exploration find :math:`\hat\sigma(a) = \sigma(a)(1 +
+e_a)`. If these are near the truth, the optimal vertex is the same. Its support is linearly
+independent, so weighted least squares interpolates and the weights do not matter: only the
+allocation :math:`\hat b_a\propto p_a(1+e_a)` is wrong. Given exploration, the mean squared error is
 
 .. math:: \frac{S^2}{n-\Gamma}\Bigl(\sum_a \frac{p_a}{1+e_a}\Bigr)\Bigl(\sum_a p_a(1+e_a)\Bigr)
           = \frac{S^2}{n-\Gamma}\bigl(1 + \operatorname{Var}_p(e) + O(e^3)\bigr),
@@ -17,10 +17,11 @@ where :math:`S^2 = nL_n^*`: first-order errors cancel. With
 
 .. math:: R_n \approx S^2\Bigl(\frac{\Gamma}{n^2} + \frac{\psi}{n\,\Gamma}\Bigr) .
 
-The bias of squared residuals, of order :math:`1/\Gamma`, enters squared and does not count. Where
-two vertices cost nearly the same, n must be large before the vertex is safe: the formula holds for
-one bandit at a time. It assumes that no floor binds in the limit: a floor above the true variance
-of a support point changes the design permanently, and the excess error does not vanish.
+The bias of squared residuals is of order :math:`1/\Gamma`; it enters squared and is negligible. If
+two vertices cost nearly the same, n must be large before exploration finds the right one, so the
+formula holds for one bandit at a time. It also assumes that the variance floor has no effect in the
+limit. A floor above the true variance of a support point would change the design permanently, and
+the excess error would not vanish.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def estimation_cost(
     Returns
     -------
     array, shape (...,)
-        :math:`\psi`, without a unit; infinite where exploration leaves the variance of a support
-        point open.
+        :math:`\psi`, without a unit; infinite if exploration does not determine the variance of
+        some support point.
 
     Raises
     ------

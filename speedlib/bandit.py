@@ -174,8 +174,8 @@ class LinearBandit:
         counts : array of int, shape (..., A)
             Number of pulls; leading axes are independent replications.
         rng : numpy.random.Generator
-            Source of randomness, the same for all phases of an experiment. A seed instead starts
-            the same noise at every call, so the phases would not be independent.
+            Source of randomness, the same for all phases of an experiment. A seed would start the
+            same noise at every call, so the phases would not be independent.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class LinearBandit:
     def pull_each(self, actions: ArrayLike, rng: np.random.Generator) -> Floats:
         """Pull a sequence of actions one by one and return every single reward, shape (n,).
 
-        The slow and obvious simulator: `pull` is tested against it.
+        This is the slow and obvious simulator, against which `pull` is tested.
         """
         index = check_actions(actions, self.n_actions)
         eta = standard_noise(self.noise, index.size, check_rng(rng))

@@ -124,8 +124,8 @@ def check_features(features: ArrayLike, name: str = "features") -> Floats:
 def check_policy(policy: ArrayLike, n_actions: int, name: str = "policy") -> Floats:
     """Return a probability vector of shape (A,): entries in [0, 1] that sum to 1 within 1e-8.
 
-    What was computed in lower precision may miss by more, see `speedlib._tolerances`, and is then
-    divided by its sum. An entry below 0 by no more than rounding becomes 0.
+    The sum of a vector computed in lower precision may miss 1 by more (see `speedlib._tolerances`);
+    the vector is then divided by its sum. An entry below 0 by no more than rounding becomes 0.
     """
     given = real_array(name, policy)
     array = _finite(name, given)
@@ -205,9 +205,9 @@ def check_variances(
 ) -> Floats:
     r"""Return variances, shape (A,) or (..., A) with `batch`, positive (or 0), of moderate sizes.
 
-    Where features are given, an action whose features are all 0 may have the variance 0, as
-    :math:`x^\top\Sigma x` says it has. It informs nothing, so its variance cannot matter; it is
-    returned as the largest of the others, so one can divide by it.
+    If features are given, an action whose features are all 0 may have the variance 0, the value of
+    :math:`x^\top\Sigma x`. The variance of this action does not matter, since the action gives no
+    information. It is replaced by the largest of the other variances, so one can divide by it.
     """
     array = check_finite(name, variances)
     if n_actions is None:
@@ -249,8 +249,8 @@ def check_replications(
 ) -> None:
     """Refuse replications (leading axes) that do not fit those of another argument.
 
-    With `within`, those of the other argument must be as many already: there is one result for each
-    of them.
+    With `within`, the other argument must already have as many replications, since there is one
+    result for each of these.
     """
     try:
         shape = np.broadcast_shapes(array.shape[:-1], of.shape[:-1])
@@ -264,7 +264,7 @@ def check_replications(
 
 
 def check_vector(name: str, vector: ArrayLike, length: int | None = None) -> Floats:
-    """Return a finite vector of the given length, or of any."""
+    """Return a finite vector of the given length, or of any length."""
     array = check_finite(name, vector)
     if array.ndim != 1 or (length is not None and array.size != length):
         expected = "expected one axis" if length is None else f"expected shape ({length},)"
@@ -282,8 +282,9 @@ def check_direction(direction: ArrayLike, d: int) -> Floats:
 def check_psd(name: str, matrix: ArrayLike, d: int) -> Floats:
     """Return a symmetric positive semidefinite matrix of shape (d, d).
 
-    Each row and its column are judged in their own unit, the root of the diagonal entry: rounding
-    errors are forgiven up to 1e-10 of it. Where that is zero, so must be the row.
+    Each row and its column have their own unit, the root of the diagonal entry, and rounding errors
+    of up to 1e-10 of this unit are accepted. If the diagonal entry is zero, the whole row must be
+    zero.
     """
     array = check_finite(name, matrix)
     if array.shape != (d, d):

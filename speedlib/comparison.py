@@ -1,4 +1,4 @@
-"""Strategies compared over several runs, each in an environment of its own, on data.
+"""Compare strategies over several runs on data, each run in an environment of its own.
 
 Within a run all strategies meet the same environment; between runs environments differ, and so do
 their errors. Intervals therefore come from the spread of runs, each of which gives one ratio.
@@ -83,9 +83,9 @@ class Comparison:
     def multiples(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Return the errors in multiples of the oracle loss, with both ends of their intervals.
 
-        Each has shape (S, N): geometric means over runs of a run's own multiple, with t-intervals
-        for their logarithms. Some runs are many times worse than others, and an interval around an
-        arithmetic mean would go below zero.
+        Each array has shape (S, N). The estimates are geometric means over runs of each run's own
+        multiple, and the intervals are t-intervals for the logarithms. Some runs are many times
+        worse than others, so an interval around an arithmetic mean would go below zero.
         """
         level = check_share("level", level)
         logs = np.log(self.mse / self.oracle_loss[:, None, :])
@@ -158,13 +158,14 @@ class Comparison:
         Returns
         -------
         Ratio
-            The ratio of mean squared errors at the last of `rounds` over that at the first, made as
-            `against` makes its own. Below 1 the strategy's error falls faster than the baseline's.
+            The ratio of mean squared errors at the last of `rounds`, divided by the ratio at the
+            first, and computed as in `against`. Below 1, the strategy's error falls faster than the
+            baseline's.
 
         Raises
         ------
         TypeError, ValueError
-            If a name is none of `strategies`, or `level` no share.
+            If a name is none of `strategies`, or `level` is not strictly between 0 and 1.
         """
         level = check_share("level", level)
         self._place("strategy", strategy)
@@ -271,7 +272,7 @@ def compare_with_best(
     baselines : iterable of str
         Names, all different, to choose the baseline from.
     draw, strategies, replications, runs, seed
-        As in `compare`; the strategies hold those that are named. With another seed than that of
+        As in `compare`; the strategies include all that are named. If the seed differs from that of
         `found`, the choice does not favour the baseline.
 
     Returns
@@ -283,7 +284,7 @@ def compare_with_best(
     Raises
     ------
     TypeError, ValueError
-        If an argument breaks its rule, or the strategies do not hold those that are named.
+        If an argument breaks its rule, or a strategy that is named is missing.
     """
     if not isinstance(found, Comparison):
         raise TypeError(f"found: must be a Comparison, as of `compare`; got {shown(found)}")
@@ -309,7 +310,8 @@ def sample_actions(
     ----------
     environment : Environment
     size : int
-        How many actions are drawn. An environment that has no more is returned as it is.
+        How many actions are drawn. An environment with no more actions than this is returned
+        unchanged.
     rng : numpy.random.Generator, SeedSequence or int
         Source of the choice.
 

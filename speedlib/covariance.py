@@ -127,10 +127,10 @@ def estimate_covariance(
     ridge : float
         Strength of the penalty, strictly between 0 and 1; without a unit. Used by ``"ridge"`` only.
     reweighted : bool
-        Whether a second regression follows, in which the first one's variances
-        :math:`\hat\sigma^2`, raised to 1 % of the mean squared residual, serve as weights: of
-        :math:`1/\hat\sigma^2` for :math:`\hat\theta` and of :math:`1/\hat\sigma^4` for the squared
-        residuals, whose variance is proportional to :math:`\sigma^4`.
+        Whether a second regression follows. It takes weights from the variances
+        :math:`\hat\sigma^2` of the first one, raised to at least 1 % of the mean squared residual.
+        The weights are :math:`1/\hat\sigma^2` for :math:`\hat\theta`, and :math:`1/\hat\sigma^4`
+        for the squared residuals, since their variance is proportional to :math:`\sigma^4`.
 
     Returns
     -------
@@ -148,10 +148,10 @@ def estimate_covariance(
     minimises over all matrices and leaves open which minimiser is meant when there are many.
 
     The ridge estimate minimises the mean squared deviation plus :math:`\rho\, g\, \lVert M^{1/2} S
-    M^{1/2}\rVert_F^2`, with M the second moment of the explored features (each with the weight that
-    its squared residuals have) and g the mean of the d(d+1)/2 eigenvalues of the regression in
-    coordinates in which M is the identity. The estimate does not depend on the basis of the
-    features. The penalty is weak where exploration saw little: actions in such directions may get
+    M^{1/2}\rVert_F^2`. Here M is the second moment of the explored features, each with the weight
+    of its squared residuals. In coordinates in which M is the identity, g is the mean of the
+    d(d+1)/2 eigenvalues of the regression. The estimate does not depend on the basis of the
+    features. In directions with little exploration the penalty is weak, and actions there may get
     variances that are many times too large.
 
     Examples

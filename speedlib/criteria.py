@@ -3,7 +3,7 @@ r"""Criteria of design: how precise an experiment with given proportions is.
 The information matrix of a design b is :math:`A(b) = \sum_a b(a)\, x(a) x(a)^\top / \sigma^2(a)`.
 Losses are computed from the singular values of its square root, the rows :math:`\sqrt{b(a)}\,
 x(a)/\sigma(a)`. Their condition number is the square root of that of A(b), which helps to
-distinguish a design that cannot estimate something from one that does so badly.
+distinguish a design that cannot estimate something from one that estimates it badly.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ def pe_loss(
 
     Notes
     -----
-    Whether c is in the range of A(b) is judged with columns scaled to one: the part of c outside
-    may be at most 1e-9 of it. One design costs O(A d^2).
+    To decide whether c is in the range of A(b), columns are scaled to one; the part of c outside
+    the range may be at most 1e-9 of c. One design costs O(A d^2).
 
     References
     ----------

@@ -225,7 +225,7 @@ class MSECurves:
         Parameters
         ----------
         path : path
-            Replaced if it exists. It holds plain arrays, no pickled objects.
+            The file, which is replaced if it exists. It holds plain arrays, no pickled objects.
         """
         target, content = Path(path), io.BytesIO()
         if not target.parent.is_dir():

@@ -222,9 +222,10 @@ def high_dimensional_ball(
     r"""Return the unit ball in more dimensions, in the same three groups of actions.
 
     The first action is :math:`e_1 = \theta_*`; the d - 1 informative ones are the other unit
-    vectors; the rest are :math:`\cos\varphi\,e_1 + \sin\varphi\,u` with angles :math:`\varphi`
-    equally spaced from 15 to 45 degrees and u a random direction orthogonal to :math:`e_1`, which
-    are the same for the same seed. :math:`\Sigma_*` is diagonal, with the low variance first.
+    vectors; the rest are :math:`\cos\varphi\,e_1 + \sin\varphi\,u`. Their angles :math:`\varphi`
+    are equally spaced from 15 to 45 degrees, and each u is a random direction orthogonal to
+    :math:`e_1`. The same seed gives the same directions. The matrix :math:`\Sigma_*` is diagonal,
+    and its first entry is the low variance.
 
     Parameters
     ----------
@@ -244,9 +245,9 @@ def high_dimensional_ball(
 
     Notes
     -----
-    The paper (Appendix D, file addl_expt.tex) has d = 15, 20, 25 with d² + 20 actions, places
-    them "in a unit ball in R²", and says no more than that the informative actions have high
-    variance and low probability: angles, directions and numbers are our choice.
+    The paper (Appendix D, file addl_expt.tex) has d = 15, 20, 25 with d² + 20 actions and places
+    them "in a unit ball in R²". It says only that the informative actions have high variance and
+    low probability. Angles, directions and numbers are our choice.
 
     Examples
     --------
@@ -351,7 +352,7 @@ def fit_environment(
     n_low, low_probability
         See `threshold_policy`.
     preprocessing
-        See `prepare_table`. The paper does not state it, and it decides the outcome.
+        See `prepare_table`. The paper does not state its preprocessing, which decides the outcome.
     variance_floor
         See `fit_model`.
     noise : str

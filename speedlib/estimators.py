@@ -112,7 +112,7 @@ def value_coefficients(
         Pulls of each action.
     features : array, shape (A, d)
     variances : array, shape (..., A)
-        Positive variances to weight by; all ones gives ordinary least squares.
+        Positive variances to weight by; all ones give ordinary least squares.
     direction : array, shape (d,)
         The vector c; for a policy, the sum of policy-weighted features.
 
@@ -130,8 +130,8 @@ def value_coefficients(
     -----
     Cost O(k d^2) per replication with k pulled actions. Where they do not span the direction, a
     generalised inverse is used: the sum of :math:`\ell_a x(a)` is then not c. Well-conditioned
-    replications go through the normal equations, which all share one product with the features; the
-    others through singular values of the weighted rows, which keep twice the digits.
+    replications use the normal equations, and all share one product with the features. The others
+    use singular values of the weighted rows, which keep twice the digits.
     """
     check_order(features, {"counts": counts, "variances": variances}, {"direction": direction})
     features = check_features(features)
@@ -224,13 +224,13 @@ def policy_value(
         allowed where the features of an action are all 0. One row for all replications of the
         rewards, or one for each; rewards of a single experiment take a single row.
     weights : array, shape (..., A), optional
-        Variances to weight by (not their inverses), when they differ; all ones for ordinary least
-        squares.
+        Variances to weight by (not their inverses), if these differ from `variances`; all ones give
+        ordinary least squares.
 
     Returns
     -------
     ValueEstimate
-        Fields of shape (...,). Its intervals are normal: the variances count as known.
+        Fields of shape (...,). Its intervals are normal, since the variances count as known.
 
     Raises
     ------
@@ -317,7 +317,7 @@ def least_squares(
     Returns
     -------
     array, shape (..., d)
-        Where the pulled actions do not span the space, one of the minimisers.
+        The estimate. If the pulled actions do not span the space, it is one of the minimisers.
 
     Raises
     ------

@@ -102,9 +102,9 @@ def identifiable_design(features: ArrayLike) -> Floats:
 
     Notes
     -----
-    The design does not depend on the coordinates of the features. It supports at most r(r+1)/2
-    actions, with r the dimension of the span, and needs at least r. Cost: a few passes over A
-    points in r dimensions, r at most d(d+1)/2. Weltz et al. explore in this spirit.
+    The design does not depend on the coordinates of the features. Its support has at least r and at
+    most r(r+1)/2 actions, where r is the dimension of the span. Cost: a few passes over A points in
+    r dimensions, r at most d(d+1)/2. Weltz et al. explore in this spirit.
 
     References
     ----------
@@ -130,13 +130,13 @@ def pca_directions(features: ArrayLike) -> Floats:
 
     Notes
     -----
-    Section 4.1 of the paper requires the d most significant principal directions of d-dimensional
-    features, which are all of them, and "one random action" of each. It does not say which actions
-    belong to a direction. Here an action belongs to the direction with which its line encloses the
-    smallest angle, and one action of each direction is drawn uniformly. A direction without actions
-    takes the closest action that is not the only one of its own direction or, if there is none, the
-    closest of all. Actions whose features are all 0 say nothing about the variances and belong to
-    no direction.
+    Section 4.1 of the paper requires the d most significant principal directions of the
+    d-dimensional features, so all d of them, and "one random action" of each. It does not say which
+    actions belong to a direction. Here an action belongs to the direction with which its line
+    encloses the smallest angle, and one action of each direction is drawn uniformly. A direction
+    without actions takes the closest action that is not the only one of its own direction or, if
+    there is none, the closest of all. Actions whose features are all 0 say nothing about the
+    variances and belong to no direction.
     """
     features = check_features(features)
     _, vectors = np.linalg.eigh(features.T @ features)
@@ -200,12 +200,12 @@ _POWER = re.compile(r"\s*(?:(?P<factor>\d*\.?\d+)\s*\*\s*)?n\s*\^\s*(?P<power>0?
 
 
 def check_exploration_length(rule: Any) -> int | str:
-    """Return a rule for the length of exploration, or say what the rules are.
+    """Return a rule for the length of exploration; the error for any other text lists the rules.
 
     Parameters
     ----------
     rule : int or str
-        A number of rounds, ``"sqrt"``, ``"n^0.6"``, ``"0.5*n^0.5"``, or ``"tuned"``, which the data
+        A number of rounds, ``"sqrt"``, ``"n^0.6"``, ``"0.5*n^0.5"``, or ``"tuned"``: the data
         decide.
     """
     if not isinstance(rule, str):

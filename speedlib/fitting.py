@@ -1,4 +1,4 @@
-"""Linear heteroscedastic models fitted to tables, and whether their variances agree with them."""
+"""Fit linear heteroscedastic models to tables, and check the fitted variances against residuals."""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ def fit_model(
               \Sigma \leftarrow \arg\min_{S\succeq0} \sum_i
               \bigl[x_i^\top S x_i - (y_i - x_i^\top\theta)^2\bigr]^2,
 
-    starting from ordinary least squares. The positive semidefinite constraint belongs to the
-    regression: to clip the eigenvalues of an unconstrained fit instead inflates the variances
-    many-fold.
+    starting from ordinary least squares. The regression itself must have the positive semidefinite
+    constraint. Clipping the eigenvalues of an unconstrained fit instead makes the variances many
+    times too large.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def fit_model(
     y : array, shape (N,)
     variance_floor : float
         Share of the mean squared residual, between 0 and 1, to which the fitted variances are
-        raised. It is added as a multiple of the inverse second moment of the features, so the
-        variances stay quadratic in the features. The added part is this share on average over the
-        rows.
+        raised. The floor is added as a multiple of the inverse second moment of the features, so
+        the variances stay quadratic in the features. The added part is this share on average over
+        the rows.
     tolerance : float
         Relative change of theta at which the alternation ends.
     max_iterations : int
@@ -259,8 +259,8 @@ def calibration(variances: ArrayLike, squares: ArrayLike, groups: int = 10) -> C
     r"""Compare fitted variances with squared residuals, group by group.
 
     If the model is right, the mean of :math:`e_i^2` over rows of similar :math:`x_i^\top\Sigma x_i`
-    is the mean of these fitted variances, up to its standard error. Where it is not, the variances
-    are not quadratic in the features, or the means are not linear.
+    is the mean of these fitted variances, up to its standard error. If the two differ by more, the
+    variances are not quadratic in the features, or the means are not linear.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def fit_psd(
     features : array, shape (A, d)
         Feature vectors of all actions, explored or not.
     start : array, shape (..., d, d)
-        Starting point; returned as it is where it is already positive semidefinite and optimal.
+        Starting point; returned unchanged if it is already positive semidefinite and optimal.
     tolerance : float
         Largest accepted violation of the optimality conditions.
     max_iterations : int
@@ -60,19 +60,19 @@ def fit_psd(
     Sigma : array, shape (..., d, d)
         The minimiser (one of them, where the data determine it only in part).
     optimality : array, shape (...,)
-        With gradient G in whitened coordinates and :math:`q^2 = \sum\rho_k^2q_k^2`:
-        :math:`\max(-\lambda_{\min}(G), |\langle G, S\rangle| / q) / q`, which vanishes exactly at
-        a minimiser. Larger than `tolerance` only if the steps ran out.
+        The number :math:`\max(-\lambda_{\min}(G), |\langle G, S\rangle| / q) / q`, with the
+        gradient G in whitened coordinates and :math:`q^2 = \sum\rho_k^2q_k^2`. It vanishes exactly
+        at a minimiser, and is larger than `tolerance` only if the steps ran out.
 
     Notes
     -----
     Coordinates are whitened so that the weighted second moment of the points is the identity; the
-    cone is invariant under that congruence and the problem becomes well conditioned. Where a few
-    points are nearly dependent and do not determine the minimiser, one that is moderate in these
-    coordinates may be huge in the given ones. So in the first steps all actions count a little,
-    too. This makes the problem less well conditioned, so replications that have not converged by
-    then continue without them. Each step costs O(d^4) per replication; replications leave the
-    iteration as they converge.
+    cone is invariant under that congruence and the problem becomes well conditioned. If a few
+    points are nearly dependent and do not determine the minimiser, a minimiser that is moderate in
+    whitened coordinates may be huge in the given ones. So in the first steps all actions, explored
+    or not, count a little. This makes the problem less well conditioned, so replications that have
+    not converged after these steps continue with the explored points alone. Each step costs O(d^4)
+    per replication; replications leave the iteration as they converge.
     """
     x = check_features(features)
     rows, d = check_finite("points", points), x.shape[1]

@@ -1,4 +1,4 @@
-"""From a design, proportions of the rounds, to whole numbers of pulls."""
+"""Turn a design, which gives each action a share of the rounds, into whole numbers of pulls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def floor_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     Raises
     ------
     TypeError, ValueError
-        If the weights are no designs or the rounds no counts.
+        If the weights are not designs, or the rounds are not whole numbers of at least 0.
 
     References
     ----------
@@ -88,10 +88,10 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     r"""Efficient apportionment: whole numbers that sum to n and keep :math:`\min T/b` largest.
 
     With s support points, start from :math:`T(a) = \lceil (n - s/2)\, b(a) \rceil`. While the
-    total is below n, add a pull where :math:`T(a)/b(a)` is smallest; while it is above n, take
-    one where :math:`(T(a) - 1)/b(a)` is largest. Among all apportionments to n rounds the result
-    has the largest :math:`\min_a T(a) / (n\, b(a))`, a lower bound on its efficiency relative to
-    b for every criterion of optimal design. If n >= s, every support point is pulled.
+    total is below n, add a pull where :math:`T(a)/b(a)` is smallest; while it is above n, remove a
+    pull where :math:`(T(a) - 1)/b(a)` is largest. Among all apportionments to n rounds the result
+    has the largest :math:`\min_a T(a) / (n\, b(a))`, a lower bound on its efficiency relative to b
+    for every criterion of optimal design. If n >= s, every support point is pulled.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
 
     Notes
     -----
-    At most s steps per design, each of cost A, for all designs together. Where several support
-    points tie, up to rounding, the first one takes or loses the pull.
+    Each design takes at most s steps, each of cost A; all designs are rounded together. If several
+    support points tie up to rounding, the first one gains or loses the pull.
 
     References
     ----------

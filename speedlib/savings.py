@@ -1,13 +1,13 @@
 r"""What an experiment saves: how many rounds of the target policy are as precise as it is.
 
 Let an experiment have pulled action a T(a) times and combine mean rewards with coefficients
-:math:`\ell`. Given these its mean squared error is :math:`e = \sum_a \ell_a^2\sigma^2(a)/T(a)`.
-Running the target policy itself for m rounds and averaging the rewards has the mean squared error
-:math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; with weighted least squares, the
-true variances and in the limit of many rounds, it is :math:`c^\top A(\pi)^- c / m`. The experiment
-is worth the m, a real number, for which this error equals e. The true m depends on the true means
-and variances, and on the pulls and coefficients of this experiment. It is estimated from the
-experiment's own rewards.
+:math:`\ell`. Given pulls and coefficients, its mean squared error is :math:`e = \sum_a
+\ell_a^2\sigma^2(a)/T(a)`. Running the target policy itself for m rounds and averaging the rewards
+has the mean squared error :math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; with
+weighted least squares, the true variances and in the limit of many rounds, it is :math:`c^\top
+A(\pi)^- c / m`. The experiment is worth m rounds of the policy if this error equals e; m is a real
+number. The true m depends on the true means and variances, and on the pulls and coefficients of
+this experiment. It is estimated from the experiment's own rewards.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Saving:
     Attributes
     ----------
     losses : ndarray, shape (2,)
-        Its mean squared error times the number of rounds, in units of reward squared, with the
-        means and variances fitted to all rewards.
+        The policy's mean squared error times the number of rounds, in units of reward squared, for
+        the means and variances fitted to all rewards.
     rounds : ndarray, shape (2,)
-        Estimated number of rounds after which it is as precise as the experiment, corrected for
-        bias: finite, and between `low` and `high`.
+        Estimated number of rounds after which the policy is as precise as the experiment, corrected
+        for bias. It is finite and lies between `low` and `high`.
     low, high : ndarray, shape (2,)
         Ends of bootstrap intervals for the true number; 0 and infinite where too many of the
         repeated experiments do not determine the value.
@@ -113,15 +113,17 @@ def estimate_saving(
 
     Notes
     -----
-    Means and variances are fitted to all rewards, those of the commitment included: the variances
-    by `estimate_covariance` over the positive semidefinite matrices, reweighted. The variances from
-    exploration alone chose the pulls, and make the chosen actions look too quiet: a saving computed
-    from them is too large.
+    Means and variances are fitted to all rewards, including those of the commitment. The variances
+    come from `estimate_covariance` over the positive semidefinite matrices, with its second,
+    reweighted regression. The variances from exploration alone are not used: they decided the
+    pulls, so they make the chosen actions look too quiet, and a saving computed from them is too
+    large.
 
     Let :math:`\hat m` be the ratio of errors for the fitted means and variances. The whole
     experiment, exploration included, is simulated again R times in the bandit that was fitted, with
-    Gaussian noise (a parametric bootstrap). There the true number :math:`m_r` of each repetition is
-    known, and with the error :math:`\epsilon_r = \log(\hat m_r / m_r)` of what its rewards say,
+    Gaussian noise (a parametric bootstrap). In the fitted bandit, the true number :math:`m_r` of
+    each repetition is known. The number :math:`\hat m_r` estimated from its rewards has the error
+    :math:`\epsilon_r = \log(\hat m_r / m_r)`, and
 
     .. math:: m \approx \hat m\, e^{-\operatorname{median}\epsilon}, \qquad
               \bigl[\hat m\, e^{-q_{1-\alpha/2}},\; \hat m\, e^{-q_{\alpha/2}}\bigr],
@@ -130,21 +132,22 @@ def estimate_saving(
     distributed as in the true one. In 200 experiments with random bandits of 12 actions in 4 or 6
     dimensions, 1,000 to 10,000 rounds, `SPEED.practical` and 200 repetitions, the median of
     estimate over truth was 1.01 for the plain average and 1.00 for weighted least squares, and
-    intervals of 95 % held the truth in 92 and 91 % of the experiments. Most misses are narrow;
-    where the budget is small and variances are known roughly, intervals are somewhat too short. If
-    the pulls do not determine the variances of all actions that the target policy takes, no
-    estimate of the saving is reliable.
+    intervals of 95 % held the truth in 92 and 91 % of the experiments. Most of the intervals that
+    missed the truth missed it narrowly. If the budget is small and the variances are known only
+    roughly, intervals are somewhat too short. If the pulls do not determine the variances of all
+    actions that the target policy takes, no estimate of the saving is reliable.
 
-    The cost is R simulated experiments, each with two regressions over the positive semidefinite
-    matrices more than the strategy itself has: for 1,000 of 12 actions, 1 to 9 seconds.
+    The cost is R simulated experiments. Each needs two regressions over the positive semidefinite
+    matrices in addition to those of the strategy itself; 1,000 experiments with 12 actions take 1
+    to 9 seconds.
 
-    With ``keep_exploration=True`` the error is that of all rewards that enter the estimate, as in
-    its standard error: given the pulls, and without the small bias that kept rewards cause.
+    With ``keep_exploration=True``, the error is that of all rewards that enter the estimate, given
+    the pulls, as in the standard error. It leaves out the small bias that kept rewards cause.
 
-    A repetition whose pulls do not determine the value has no ratio of errors, and nothing says how
-    far it is off. It counts as infinitely far in both directions: if such repetitions are more than
-    a tail of the interval holds, `low` is 0 and `high` is infinite. `rounds` is corrected by the
-    median of those that are known.
+    A repetition whose pulls do not determine the value has no ratio of errors, so its
+    :math:`\epsilon_r` is unknown. It counts as infinite in both directions: if there are more of
+    these repetitions than a tail of the interval holds, `low` is 0 and `high` is infinite. `rounds`
+    is corrected by the median of the known errors.
 
     Examples
     --------
@@ -183,8 +186,8 @@ def estimate_saving(
         )
     if not trial.error_given_pulls(variances) > 0:
         raise ValueError(
-            "trial: its target policy has the mean feature vector 0, whose value is 0 whatever the "
-            "rewards are; no round is needed to estimate it"
+            "trial: its target policy has the mean feature vector 0, so its value is 0 whatever "
+            "the rewards are; no round is needed to estimate it"
         )
     world = LinearBandit(setting.features, theta, variances=variances)
     rng = np.random.default_rng([check_count("seed", seed, 0), 2])

@@ -69,8 +69,8 @@ def mse_curve(
     replications : int
         Replications of each strategy at each budget, at least 2.
     seed : int
-        Seed of all streams. Results depend on the order of `strategies` and of `rounds`, but not
-        on the number of workers.
+        Seed of all random numbers. Results depend on the order of `strategies` and of `rounds`, but
+        not on the number of workers.
     method : {"exact", "draws"}
         ``"draws"`` squares the error of a drawn estimate. ``"exact"`` replaces it by its
         conditional expectation given exploration and pulls,
@@ -80,22 +80,23 @@ def mse_curve(
                   - c^\top\theta_*\Bigr)^2,
 
         where :math:`\ell` are the coefficients of the last pulls' mean rewards and the offset is
-        what earlier rewards contribute: the same mean, far less noise. A strategy whose
-        coefficients depend on the rewards that they combine has no such form and is drawn; the
-        result says so in `methods`. For a strategy that decides by scatters alone
-        (`speedlib.trials.Strategy.by_scatters_alone`) and Gaussian noise, it is the expectation
-        given all scatters: :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all pulls plus the squared
-        bias, :math:`\bigl((\sum_a k_a x(a) - c)^\top\theta_*\bigr)^2`. Under other noise such a
-        strategy is drawn.
+        what earlier rewards contribute. This has the same mean and far less noise. If the
+        coefficients of a strategy depend on the rewards that they combine, there is no such
+        formula: its errors are drawn, and `methods` of the result says so. If a strategy decides by
+        scatters alone (`speedlib.trials.Strategy.by_scatters_alone`) and noise is Gaussian, the
+        expectation is the one given all scatters: :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all
+        pulls plus the squared bias, :math:`\bigl((\sum_a k_a x(a) - c)^\top\theta_*\bigr)^2`. Under
+        other noise, the errors of such a strategy are drawn.
     n_jobs : int or None
-        Worker processes. None leaves it to joblib's current backend, for instance a Dask cluster:
-        ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``. With a backend
-        that gives all results at once, such as ``"multiprocessing"``, progress shows at the end.
+        Worker processes. None leaves the choice to joblib's current backend, for instance a Dask
+        cluster: ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``. With
+        a backend that gives all results at once, such as ``"multiprocessing"``, progress appears
+        only at the end.
     progress : bool or callable
         True shows a bar if the error stream is a terminal. A callable receives the numbers of
         finished and of all blocks. Without a callable, and if the environment variable
-        ``SPEEDLIB_PROGRESS_FILE`` names a file, these numbers are written there instead of a bar,
-        for a program that waits.
+        ``SPEEDLIB_PROGRESS_FILE`` names a file, these numbers are written there, for a program that
+        waits, and no bar is shown.
 
     Returns
     -------
@@ -118,8 +119,8 @@ def mse_curve(
     Replications run in blocks whose size depends on the bandit alone. Each block has its own
     stream, spawned from the seed, and one thread for linear algebra (if threadpoolctl is
     installed). Results are summed in order. So memory does not grow with the number of
-    replications, and on one type of machine the number of workers does not change a bit of the
-    result. An interrupt ends the workers and is passed on to the caller.
+    replications, and on one type of machine the number of workers does not change the result in any
+    bit. An interrupt ends the workers and is passed on to the caller.
 
     Examples
     --------
@@ -238,7 +239,7 @@ def conditional_moments(commitment: Commitment, bandit: LinearBandit, policy: Ar
     Parameters
     ----------
     commitment : Commitment
-        Of a strategy that is `speedlib.trials.Strategy.conditional`.
+        The commitment of a strategy for which `speedlib.trials.Strategy.conditional` is true.
     bandit : LinearBandit
         Where the last pulls are made.
     policy : array, shape (A,)

@@ -1,10 +1,10 @@
 r"""Rates: the slope of one logarithm over another, with its standard error.
 
-An error of order :math:`n^{-p}` is a line of slope :math:`-p` in :math:`\log n`. The least-squares
-slope through points :math:`(x_i, y_i)` is the sum of :math:`w_i y_i` with :math:`w_i = (x_i - \bar
-x) / \sum_j (x_j - \bar x)^2`, so independent errors of the points carry over: its variance is the
-sum of :math:`w_i^2 \operatorname{Var} y_i`. The points may come from simulations with different
-numbers of replications.
+The logarithm of an error of order :math:`n^{-p}` is a line of slope :math:`-p` over :math:`\log n`.
+The least-squares slope through points :math:`(x_i, y_i)` is the sum of :math:`w_i y_i` with
+:math:`w_i = (x_i - \bar x) / \sum_j (x_j - \bar x)^2`, so if the points have independent errors,
+the variance of the slope is the sum of :math:`w_i^2 \operatorname{Var} y_i`. The points may come
+from simulations with different numbers of replications.
 """
 
 from __future__ import annotations
@@ -193,7 +193,8 @@ def quantile_slope(
     Returns
     -------
     Slope
-        With a percentile interval of the bootstrap, in which each sample is resampled by itself.
+        The slope with a percentile interval of the bootstrap, which resamples each sample by
+        itself.
 
     Raises
     ------

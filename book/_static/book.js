@@ -29,12 +29,14 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// A formula that is wider than its column is set smaller, and scrolls if that is not enough: let the arrow keys move it too. A formula that fits is not a
+// A formula that is wider than its column is set smaller, and scrolls if that is not enough: let the arrow keys move it
+// too. A formula that fits is not a
 // stop of the Tab key. (The theme does this for code and tables.)
 const SMALLEST = 0.72;
 const focusIfCut = (box) => {
   for (const formula of box.querySelectorAll('mjx-container[display="true"]')) {
-    formula.style.fontSize = "";
+    // MathJax's own size, which fits the letters around.
+    formula.style.fontSize = formula.dataset.size ??= formula.style.fontSize;
     const share = formula.clientWidth / formula.querySelector("mjx-math").getBoundingClientRect().width;
     const size = parseFloat(getComputedStyle(formula).fontSize);
     if (share < 1) formula.style.fontSize = `${size * Math.max(share * 0.99, SMALLEST)}px`;

@@ -60,7 +60,7 @@ def check_step(task: str, proof: Proof, step: Any, instance: Mapping[str, Any]) 
     place = whole_number_of("step", step)
     require(
         1 <= place <= len(proof.steps),
-        f"step must be one of 1 to {len(proof.steps)}, as they are printed; got {place}.",
+        f"step must be the number of a printed step, 1 to {len(proof.steps)}; got {place}.",
     )
     broken = [k for k, each in enumerate(proof.steps, 1) if is_broken(each, instance)]
     left, right = proof.steps[place - 1].sides(instance)

@@ -38,7 +38,7 @@ def printed_noise(student: str) -> np.ndarray:
 
 
 def check_printed_shares(student: str, policy: Any) -> None:
-    """Check a policy for which shares in proportion to π²σ² are bad, and worse than running it."""
+    """Check a policy for which shares in proportion to π²σ² are worse than the policy itself."""
     sigma = printed_noise(student)
     given = design_of("policy", policy, 3)
     require(
@@ -116,8 +116,8 @@ def check_convexity(student: str, first: Any, second: Any) -> None:
     middle, mean = loss((one + two) / 2), (loss(one) + loss(two)) / 2
     require(
         middle >= mean * (1 - 1e-6),
-        f"Between your designs the loss is convex indeed: {middle:.5g} half-way, against "
-        f"{mean:.5g} for the mean of both ends. Find two with the same information matrix.",
+        f"Between your designs the loss is convex indeed: it is {middle:.5g} half-way, and the "
+        f"mean of both ends is {mean:.5g}. Find two designs with the same information matrix.",
     )
     passed("Task 18")
 
@@ -148,7 +148,7 @@ def _believed_problem(student: str) -> PlaneProblem:
 
 
 def believed_matrix(problem: PlaneProblem, Sigma: np.ndarray) -> np.ndarray:
-    """Return the matrix of least norm with the variances that exploration finds in the end.
+    """Return the matrix of least norm with the variances that unlimited exploration finds.
 
     The explored arrows are orthogonal, so that it is a sum of two squares.
     """
@@ -159,7 +159,7 @@ def believed_matrix(problem: PlaneProblem, Sigma: np.ndarray) -> np.ndarray:
 
 
 def over_oracle(problem: PlaneProblem, Sigma: np.ndarray) -> float:
-    """Return how many times the oracle's rounds the design believed in needs."""
+    """Return how many times the oracle's rounds the design after exploration needs."""
     x, policy = problem
 
     def variances(matrix: np.ndarray) -> np.ndarray:
@@ -172,7 +172,7 @@ def over_oracle(problem: PlaneProblem, Sigma: np.ndarray) -> float:
 
 
 def check_two_looks(student: str, Sigma: Any) -> None:
-    """Check a noise matrix for which endless exploration of two actions still misleads."""
+    """Check a noise matrix for which unlimited exploration of two actions still misleads."""
     matrix = symmetric_of("Sigma", Sigma, 2)
     smallest, largest = np.linalg.eigvalsh(matrix)
     require(
@@ -182,18 +182,18 @@ def check_two_looks(student: str, Sigma: Any) -> None:
     )
     require(
         smallest >= 1e-5 * largest,
-        "Sigma is singular: the paper supposes that it is positive definite. Come near to your "
-        "matrix, but stay inside.",
+        "Sigma is singular, but the paper supposes that it is positive definite. Take a positive "
+        "definite matrix near yours.",
     )
     ratio = over_oracle(believed_problem(student), matrix)
     require(
         ratio > 1.001,
-        "Here exploration is right about the shares: the design believed in is the oracle's. "
+        "Here exploration is right about the shares: the design after it is the oracle's. "
         "Let the noise of the two explored actions be correlated.",
     )
     require(
         ratio >= BELIEVED_OVER,
-        f"The design believed in needs {ratio:.3f} times the oracle's rounds; find a noise matrix "
+        f"The design after exploration needs {ratio:.3f} times the oracle's rounds; find a matrix "
         f"with at least {BELIEVED_OVER}.",
     )
     passed("Task 19")

@@ -282,7 +282,7 @@ def check_slope(student: str, y: Any) -> None:
 
 
 def check_rounds(student: str, m: Any) -> None:
-    """Check how many rounds of the policy are as good as the budget in the best shares."""
+    """Check how many rounds of the policy are as precise as the budget in the best shares."""
     problem, c, best, mistakes = _solved(normalised(student))
     count = number_of("m", m)
     for value, feedback in mistakes[3]:
@@ -298,8 +298,8 @@ def check_rounds(student: str, m: Any) -> None:
     exact = int(np.ceil(policy_loss / least))
     require(
         count != exact - 1,
-        f"With {count} rounds the policy's error is still a little larger: one round more, since "
-        "rounds are whole.",
+        f"With {count} rounds the policy's error is still a little larger: take one round more, "
+        "since rounds are whole.",
     )
     require(
         found <= least,
@@ -314,7 +314,7 @@ def check_rounds(student: str, m: Any) -> None:
 
 
 def check_threshold(student: str, threshold: Any) -> None:
-    """Check the noise below which the new action shortens the walk, by two designs next to it."""
+    """Check the noise below which the new action shortens the walk, by a design on each side."""
     problem, c, best, mistakes = _solved(normalised(student))
     value = number_of("threshold", threshold)
     recognise(value, mistakes[4])

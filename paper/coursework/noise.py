@@ -1,4 +1,4 @@
-"""Hand-in 3: what exploration sees, the least variance it allows, a fit, and how long."""
+"""Hand-in 3: what exploration determines, a least variance, a fit, and how long to explore."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def check_explored(student: str, explored: Any) -> None:
     require(
         len(chosen) >= 3,
         f"You explore {len(chosen)} actions: a symmetric 2 × 2 matrix has three unknowns, so "
-        "fewer than three looks leave something open.",
+        "fewer than three actions leave something open.",
     )
     seen = np.isin(np.arange(6), chosen).astype(float)
     lengths = np.linalg.norm(x, axis=1)
@@ -123,7 +123,7 @@ def _two_looks_problem(student: str) -> TwoLooks:
 
 
 def check_smallest(student: str, Sigma: Any) -> None:
-    """Check a noise matrix: it agrees with both looks and makes the third as quiet as possible."""
+    """Check a noise matrix: it must fit both explored arrows and make the third the quietest."""
     explored, sigma, third = two_looks_problem(student)
     matrix = symmetric_of("Sigma", Sigma, 2)
     seen = np.einsum("ai,ij,aj->a", explored, matrix, explored)
@@ -135,7 +135,7 @@ def check_smallest(student: str, Sigma: Any) -> None:
     for place in range(2):
         require(
             np.isclose(seen[place], sigma[place] ** 2, rtol=0.015),
-            f"Exploration saw the variance {sigma[place] ** 2:g} at explored arrow {place}, but "
+            f"Exploration found the variance {sigma[place] ** 2:g} at explored arrow {place}, but "
             f"your matrix gives {seen[place]:.3f}.",
         )
     correlation = explored[0] @ matrix @ explored[1] / sigma.prod()
@@ -148,12 +148,12 @@ def check_smallest(student: str, Sigma: Any) -> None:
     found = float(third @ matrix @ third)
     require(
         not np.isclose(found, (first + second) ** 2, rtol=0.01),
-        "This is the largest variance that the looks allow. Change the sign of the correlation.",
+        "This is the largest variance that exploration allows. Change the sign of the correlation.",
     )
     require(
         not np.isclose(found, first**2 + second**2, rtol=0.01),
-        "You took the noise of the two looks for uncorrelated. Exploration does not see that, and "
-        "a correlation makes the third arrow quieter.",
+        "You took the noise of the two explored arrows for uncorrelated. Exploration does not show "
+        "that it is, and a correlation makes the third arrow quieter.",
     )
     require(
         found <= 1.03 * (first - second) ** 2 + 0.03 * first * second,
@@ -300,10 +300,10 @@ def _lengths(problem: LengthProblem) -> tuple[float, list[tuple[float, str]]]:
         ),
         (
             np.sqrt(at_policy * n),
-            "You took ψ at the policy's shares. The design that is wrong is the best one, in "
+            "You took ψ at the policy's shares. Take it at the best shares, which are in "
             "proportion to policy · sigma.",
         ),
-        (2 * np.sqrt(psi * n), "These are the rounds lost in all. Exploration is half of them."),
+        (2 * np.sqrt(psi * n), "These are all rounds that are lost. Exploration is half of them."),
         (float(n), "All n rounds would be exploration, and none is left to commit."),
     ]
 

@@ -44,14 +44,14 @@ def sentence(student: str) -> str:
 
 
 def check_judgement(student: str, answer: Any) -> None:
-    """Check the form of a judgement; what it says is for the teacher to read."""
+    """Check the form of a judgement; the teacher reads what it says."""
     require(isinstance(answer, str) and answer.strip(), "answer is still empty.")
     words = re.findall(r"[^\W_]+", answer)
     require(
         len(words) >= FEWEST,
-        f"Your answer has {len(words)} words; {FEWEST} are the fewest.",
+        f"Your answer has {len(words)} words; it needs at least {FEWEST}.",
     )
-    require(len(words) <= MOST, f"Your answer has {len(words)} words; {MOST} are the most.")
+    require(len(words) <= MOST, f"Your answer has {len(words)} words; it may have {MOST}.")
     different = len({word.casefold() for word in words})
     require(
         different >= DIFFERENT,
@@ -97,7 +97,7 @@ def _trial_problem(student: str) -> tuple[LinearBandit, np.ndarray, int]:
 
 
 class _Till:
-    """Hands out rewards and counts the rounds."""
+    """An experiment that hands out rewards and counts the rounds."""
 
     def __init__(self, bandit: LinearBandit, rounds: int, rng: np.random.Generator) -> None:
         self.bandit, self.left, self.rng = bandit, rounds, rng
@@ -126,7 +126,7 @@ def running_the_policy(student: str) -> float:
 
 
 def oracle_share(student: str) -> float:
-    """Return the error of the best design with known noise, as a share of running the policy."""
+    """Return the error of the best design with known noise, as a share of the policy's error."""
     bandit, policy, rounds = _trial_problem(normalised(student))
     best = optimal_design(bandit.features, bandit.variances, policy=policy)
     return float(best.value / rounds / running_the_policy(student))

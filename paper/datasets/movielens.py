@@ -34,7 +34,7 @@ following conditions:
   obtaining permission from a faculty member of the GroupLens Research Project at the University of
   Minnesota.
 
-The README inside the archive has them in full; https://grouplens.org/datasets/movielens/1m/
+The README inside the archive has all conditions; https://grouplens.org/datasets/movielens/1m/
 """
 
 

@@ -81,7 +81,7 @@ def samples(
 
 
 def check_hours(hours: str, source: str) -> None:
-    """Check that the hours can be chosen: a surrogate has the moments of the spread ones."""
+    """Check that the hours can be chosen: a surrogate has only hours spread over the year."""
     check_choice("source", source, SOURCES)
     check_choice("hours", hours, HOURS)
     if source == "embedded" and hours != "spread":

@@ -122,7 +122,7 @@ def spans_vectors(case: Case) -> Finding:
 
 
 def spans_symmetric(case: Case) -> Finding:
-    r"""Assumption 2, second part as it can be meant: their :math:`xx^\top` span Sym(d)."""
+    r"""Assumption 2, second part as it can be meant: the :math:`xx^\top` taken span Sym(d)."""
     found = identifiability(case.environment.bandit.features, case.environment.policy)
     return Finding(found.complete, f"{found.rank} of {found.unknowns}")
 
@@ -191,7 +191,7 @@ def root_above_actions(case: Case) -> Finding:
 
 
 def large_budget(case: Case) -> Finding:
-    """Theorem 1: its condition on the budget; its constant C is not given, the number has C = 1."""
+    """Theorem 1: its condition on the budget, with C = 1, since the constant C is not given."""
     bandit = case.environment.bandit
     definite, Sigma = positive_definite(case), _covariance(case)
     if Sigma is None or not definite.holds:
@@ -218,8 +218,8 @@ def unique_design(case: Case) -> Finding:
 def movable_share(points: Floats, direction: Floats, support: ArrayLike) -> float:
     r"""Return the largest share of an optimal design that lies outside a given support.
 
-    Optimal designs are the :math:`|u|/\lVert u\rVert_1` of least norm among
-    :math:`\sum_a u_a\tilde x(a) = c`; a linear program takes the farthest of them.
+    The optimal designs are :math:`|u|/\lVert u\rVert_1` for all u of least norm with :math:`\sum_a
+    u_a\tilde x(a) = c`. A linear program finds the one with the largest share outside the support.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def experiments(
     noise : str
         Noise law of all.
     seed : int
-        Of the draws.
+        Seed of the draws.
     """
     options: dict[str, Any] = {"low_probability": low_probability, "noise": noise}
     wines = datasets.load("red-wine")
@@ -83,8 +83,8 @@ def experiments(
 def theory(*, noise: str = "gaussian", seed: int = 0) -> dict[str, list[Case]]:
     """Return the environments of the theory.
 
-    These are E with both variances, that of the lower bound in 1, 2 and 3 dimensions, and a one-hot
-    one.
+    These are environment E with both variances, the environment of the lower bound in 1, 2 and 3
+    dimensions, and an environment of one-hot actions.
 
     Parameters
     ----------

@@ -30,8 +30,9 @@ def plot_allocation(
     """Draw bars of rounds for each action.
 
     If there are many actions, bars are thin, the policy is drawn as dots, and only the actions with
-    the most rounds are named. Lengths are then the roots of rounds: a design has few actions, and
-    next to their rounds the policy's rounds for each of hundreds would vanish.
+    the most rounds are named. Lengths are then square roots of rounds. A design gives many rounds
+    to few actions; next to these bars, the rounds that the policy gives to each of hundreds of
+    actions would be invisible.
 
     Parameters
     ----------

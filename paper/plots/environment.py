@@ -44,8 +44,8 @@ def show_environment(
     With two features the actions are arrows, counted from 1, drawn with the direction
     :math:`c=\sum_a\pi(a)x(a)`. The noise is the ellipse whose half-width along a unit vector
     :math:`u` is :math:`\sqrt{u^\top\Sigma u}`, in a unit of its own. In every dimension, bars
-    compare the shares of the target policy with those of the optimal design; above `FEW` actions
-    they are dots over the standard deviation of the noise.
+    compare the shares of the target policy with those of the optimal design. With more than `FEW`
+    actions, dots over the standard deviation of the noise replace the bars.
 
     Parameters
     ----------

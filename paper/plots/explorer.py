@@ -141,8 +141,8 @@ def design_words(experiment: Experiment) -> str:
     weights = experiment.design.weights
     return (
         f"{experiment.title}: the ray along c leaves Elfving's set {_where(experiment)}. "
-        f"Of the rounds the best design {_shares(weights)}; the loss of the policy's own shares is "
-        f"{_times(experiment.policy_ratio)}."
+        f"Of the rounds, the best design {_shares(weights)}; the loss of the policy's own shares "
+        f"is {_times(experiment.policy_ratio)}."
     )
 
 
@@ -160,7 +160,7 @@ def explore_words(experiment: Experiment) -> str:
             f"as {_number(variances[worst])}"
         )
     return (
-        f"{experiment.title}: unlimited exploration of actions {explored} {found}. Of the rounds "
+        f"{experiment.title}: unlimited exploration of actions {explored} {found}. Of the rounds, "
         f"the design for this estimate {_shares(design.weights)}; its loss is {_times(ratio)}, and "
         f"with a positive semidefinite fit {_times(mended)}."
     )

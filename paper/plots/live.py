@@ -147,7 +147,7 @@ def slider(
     draw : callable
         Draws one state: it gets a figure, or a part of one, and the value of each control by name.
     name : str
-        Of the static figure, as for `speedbook.figures.show`.
+        Name of the static figure, as for `speedbook.figures.show`.
     alt : str
         What a reader who cannot see the static figure must know.
     shown : sequence of mappings
@@ -157,14 +157,14 @@ def slider(
         Width and height in inches of the drawing with sliders, and of each state of the static
         figure.
     live : bool, optional
-        Sliders or not; by default whether `someone_can_drag`.
+        Whether to show sliders; by default `someone_can_drag` decides.
     **controls : Range or Choice
         One for each argument of `draw`.
 
     Raises
     ------
     ValueError
-        If no state is to be shown, or a state names what is no control.
+        If no state is to be shown, or a state gives a value to something that is not a control.
     """
     states = [_whole(state, controls) for state in shown]
     if not states:
@@ -185,7 +185,7 @@ def slider(
 def _whole(state: Mapping[str, Any], controls: Mapping[str, Control]) -> dict[str, Any]:
     if unknown := state.keys() - controls.keys():
         raise ValueError(
-            f"shown: a state has values for controls alone, {', '.join(sorted(controls))}; got "
+            f"shown: a state may have values only for controls: {', '.join(sorted(controls))}; got "
             f"{', '.join(sorted(unknown))}"
         )
     return {key: state.get(key, control.start) for key, control in controls.items()}
@@ -197,14 +197,14 @@ def static_figure(
     controls: Mapping[str, Control],
     panel: tuple[float, float],
 ) -> Figure:
-    """Return one figure with a part for each state, headed by what the state changes.
+    """Return one figure with a part for each state; its title says what the state changes.
 
     Parameters
     ----------
     draw : callable
         As for `slider`.
     states : sequence of mappings
-        Whole ones: a value for each control.
+        Complete states: a value for each control.
     controls : mapping
     panel : pair of float
         Width and height of a part, in inches.
@@ -230,7 +230,7 @@ def sliders(draw: Draw, *, size: tuple[float, float], **controls: Control) -> An
     draw : callable
         As for `slider`.
     size : pair of float
-        Of the drawing, in inches.
+        Width and height of the drawing, in inches.
     **controls : Range or Choice
 
     Returns
@@ -276,7 +276,7 @@ def flip_book(draw: Draw, *, size: tuple[float, float], **controls: Control) -> 
     draw : callable
         As for `slider`.
     size : pair of float
-        Of a picture, in inches.
+        Width and height of a picture, in inches.
     **controls : Range or Choice
         The first is moved, the others keep their first values.
     """

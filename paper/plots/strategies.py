@@ -149,7 +149,8 @@ def plot_mse(
         Strategy name to a triple (rounds, mean, stderr) of equally long arrays. The bars show one
         standard error to either side.
     title : str
-        Says what is drawn, above the axes and in place of a rotated label; it may hold formulas.
+        Text above the axes that says what is drawn, in place of a rotated label; it may hold
+        formulas.
     yscale : {"log", "linear"}
         A linear scale is better for ratios, and for regrets that may be negative.
     names : mapping, optional

@@ -112,7 +112,7 @@ def play(
 ) -> Played:
     r"""Play booked optimism once, one pull after the other.
 
-    Only scatters decide, so only they are drawn: the scatter of T rewards of an action is
+    Only scatters decide, so only scatters are drawn: the scatter of T rewards of an action is
     :math:`\sigma_a^2` times a sum of T - 1 squares of standard normal numbers, one more with each
     reward.
 

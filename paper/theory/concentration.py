@@ -1,7 +1,8 @@
 r"""How precisely exploration determines the variances: as printed, and as corrected.
 
 "Printed" functions return the bound in a statement of the paper, with hidden constants as
-arguments. The others replace it on the pages on Lemma 1 and its consequences.
+arguments. The other functions give what replaces the bound on the pages on Lemma 1 and its
+consequences.
 """
 
 from __future__ import annotations

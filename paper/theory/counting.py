@@ -1,9 +1,9 @@
 r"""Exact probabilities of the results of exploring one direction, by counting noise sequences.
 
 The actions are 1 and -1, of which exploration takes one; its noise is -1, 0, 0, 1 with probability
-1/4 each, so :math:`\Sigma_* = 1/2`. After :math:`\Gamma` rounds with N non-zero values of sum
-M least squares finds :math:`\hat\Sigma = N/\Gamma - M^2/\Gamma^2`, and of the
-:math:`4^\Gamma` equally likely sequences
+1/4 each, so :math:`\Sigma_* = 1/2`. After :math:`\Gamma` rounds with N non-zero values of sum M,
+least squares finds :math:`\hat\Sigma = N/\Gamma - M^2/\Gamma^2`, and of the :math:`4^\Gamma`
+equally likely sequences
 
 .. math:: \binom\Gamma N\binom{N}{(N+M)/2}\,2^{\Gamma-N}
 
@@ -40,7 +40,7 @@ def share_within(rounds: int, bound: Fraction | int) -> Fraction:
     Raises
     ------
     TypeError, ValueError
-        If the number of rounds is none.
+        If `rounds` is not a whole number of at least 1.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def share_below_proxy(rounds: int, bound: Fraction | int) -> Fraction:
     Raises
     ------
     TypeError, ValueError
-        If the number of rounds is none.
+        If `rounds` is not a whole number of at least 1.
 
     Examples
     --------

@@ -49,8 +49,9 @@ def best_step(loss: float, square: float, own: float) -> float:
     Returns
     -------
     float
-        Positive if :math:`g^2 > f`; infinite if the action alone is best. Negative if
-        :math:`g^2 < f`; minus infinity if no finite step is best, since :math:`q \le 1`.
+        If :math:`g^2 > f`, the step is positive, and infinite if the action alone is best. If
+        :math:`g^2 < f`, it is negative, and minus infinity if no finite step is best, since
+        :math:`q \le 1`.
     """
     spread = max(loss * own - square, 0.0)
     if square >= loss:
@@ -72,9 +73,9 @@ def frank_wolfe(
 ) -> Floats:
     r"""Return n times the loss after 0, 1, ..., `steps` steps from even shares.
 
-    Each step is the best one along its line (`best_step`). Once the gap
-    :math:`\max_a g_a^2 - f`, which bounds how much the loss may still fall, is a
-    trillionth of the loss, a single action is left, or the loss is `enough`, the design stays.
+    Each step is the best one along its line (`best_step`). The gap :math:`\max_a g_a^2 - f` bounds
+    how much the loss may still fall. The design stays once the gap is a trillionth of the loss, a
+    single action is left, or the loss is `enough`.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ def loss_gradient(
 ) -> Floats:
     r"""Return the gradient of the loss in the design, :math:`-(x(a)^\top A^{-1} c)^2/\sigma^2(a)`.
 
-    Ours; by :math:`\partial A^{-1} = -A^{-1}(\partial A)A^{-1}`. The information matrix must be
-    invertible.
+    The formula is ours; it follows from :math:`\partial A^{-1} = -A^{-1}(\partial A)A^{-1}`. The
+    information matrix must be invertible.
     """
     x, c = np.asarray(features, dtype=float), np.asarray(direction, dtype=float)
     y = np.linalg.solve(information_matrix(weights, x, variances), c)
@@ -48,8 +48,7 @@ def loss_hessian(
     .. math:: 2\,g_a g_{a'}\,\tilde x(a)^\top A^{-1}\tilde x(a'),
               \qquad g_a = \tilde x(a)^\top A^{-1} c.
 
-    The matrix is positive semidefinite and its rank
-    is at most d. Ours.
+    The matrix is positive semidefinite and its rank is at most d. The formula is ours.
     """
     scaled = np.asarray(features, dtype=float) / np.sqrt(np.asarray(variances, float))[:, None]
     inverse = np.linalg.inv(information_matrix(weights, features, variances))
@@ -65,7 +64,7 @@ def flat_directions(
 
     They are all :math:`\delta` with :math:`\sum_a\delta_a = 0` and
     :math:`\sum_a\delta_a g_a\tilde x(a) = 0`, where :math:`g_a = \tilde x(a)^\top A^{-1}c`: d + 1
-    equations, so there are at least A - d - 1 such directions. Ours.
+    equations, so there are at least A - d - 1 such directions. This statement is ours.
     """
     scaled = np.asarray(features, dtype=float) / np.sqrt(np.asarray(variances, float))[:, None]
     matrix = information_matrix(weights, features, variances)
@@ -112,7 +111,7 @@ def gradient_bound_corrected(
     r"""Return the corrected bound: :math:`\lambda_1(V)` in both terms, and the larger one of them.
 
     Both gradients are at most 0, so their difference is no larger than the larger modulus; each is
-    bounded by :math:`\lambda_1(V) H_U^2 / (\sigma^2(a)\,m(b)^2)`. Ours.
+    bounded by :math:`\lambda_1(V) H_U^2 / (\sigma^2(a)\,m(b)^2)`. This bound is ours.
     """
     terms = _gradient_terms(weights, other, np.asarray(features, dtype=float), variances, policy)
     return np.maximum(*terms)
@@ -159,8 +158,8 @@ def one_hot_loss(weights: ArrayLike, policy: ArrayLike, variances: ArrayLike) ->
 def oracle_loss_below(Sigma: ArrayLike, direction: ArrayLike) -> float:
     r"""Return the lower bound :math:`c^\top\Sigma_* c \le nL^*` for positive definite Sigma.
 
-    Ours, since :math:`\mathrm{Tr}(\Sigma_*A(b)) = 1` for every design b. There is equality if and
-    only if c is a multiple of an action.
+    This bound is ours. It holds since :math:`\mathrm{Tr}(\Sigma_*A(b)) = 1` for every design b.
+    There is equality if and only if c is a multiple of an action.
     """
     c = np.asarray(direction, dtype=float)
     return float(c @ np.asarray(Sigma, dtype=float) @ c)
@@ -171,8 +170,8 @@ def neighbours(features: ArrayLike, direction: ArrayLike) -> tuple[int, ...]:
 
     Each action spans a line through the origin. The direction lies in the cone between two
     neighbouring lines. These two actions, or the one on whose line it lies, are the support of an
-    optimal design for **every** positive definite :math:`\Sigma_*`. Ours. Several actions on one
-    line always tie; the first is returned.
+    optimal design for **every** positive definite :math:`\Sigma_*`. This statement is ours. Several
+    actions on one line always tie; the first is returned.
 
     Parameters
     ----------

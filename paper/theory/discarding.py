@@ -4,7 +4,7 @@ A strategy explores for :math:`\Gamma` rounds. From these rewards it chooses its
 coefficients of their means, and then drops the rewards. The lower bounds are for the worst bandit
 of the hard family (`paper.theory.hard_family`), the upper bounds for all bandits with A actions and
 Gaussian noise.
-Place: ours; page "The price of discarding".
+The bounds are not in the paper; the page "The price of discarding" proves them.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def balanced_length(rounds: ArrayLike, n_actions: ArrayLike) -> Floats:
 def best_upper_bound(rounds: ArrayLike, n_actions: ArrayLike) -> Floats:
     r"""Return :math:`19(A\log(2A))^{1/3}n^{-4/3}`, over :math:`S^2`.
 
-    For n from 200 A log(2A) on.
+    The bound holds for n from 200 A log(2A) on.
     """
     inside = np.asarray(n_actions, float) * log_actions(n_actions)
     return np.asarray(19 * np.cbrt(inside) * np.asarray(rounds, float) ** (-4 / 3))
@@ -325,9 +325,9 @@ def stopped_errors(
 ) -> tuple[Floats, Floats]:
     r"""Draw errors and lengths of a strategy that stops exploring adaptively, in bandit 0.
 
-    It is that of `couple_regret`, with exploration in `STAGES` equal parts. After each it stops if
-    the smallest mean square is below the mean of the others by a given number of standard errors of
-    one mean square.
+    The strategy is that of `couple_regret`, with exploration in `STAGES` equal parts. After each
+    part it stops if the smallest mean square is below the mean of the others by a given number of
+    standard errors of one mean square.
 
     Returns
     -------

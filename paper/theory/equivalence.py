@@ -144,8 +144,8 @@ def tangent_ratio(
 ) -> float:
     r"""Largest :math:`(\tilde x(a)^\top y)^2 / c^\top y` for a given y with :math:`Ay = c`.
 
-    At most one for some such y exactly if the design is PE-optimal, also where A is singular and
-    more than one y solves the equation. The solution y and the direction c have shape (d,).
+    The design is PE-optimal exactly if this number is at most one for some such y, also if A is
+    singular and several y solve the equation. The solution y and the direction c have shape (d,).
     """
     x = check_features(features)
     y, c = check_direction(solution, x.shape[1]), check_direction(direction, x.shape[1])

@@ -1,10 +1,11 @@
 r"""Bandits whose optimal support does not depend on the variances: planar or independent actions.
 
-Ours. If the support and the weights w on it are known, only the shares of its actions have to be
-learned. `next_directions` finds support and weights in the plane. `KnownPair` holds the parts of
-the lower bound of order :math:`n^{-2}`. `staged_constant` and `short_pilot_limit` are limits for
-strategies in stages; `local_bound` and `local_risk` are lower bounds near a bandit. Functions of
-shares take floats or fractions and return the same type, unless they integrate.
+The statements are not in the paper. If the support and the weights w on it are known, only the
+shares of its actions have to be learned. `next_directions` finds support and weights in the plane.
+`KnownPair` holds the parts of the lower bound of order :math:`n^{-2}`. `staged_constant` and
+`short_pilot_limit` are limits for strategies in stages; `local_bound` and `local_risk` are lower
+bounds near a bandit. Functions of shares take floats or fractions and return the same type, unless
+they integrate.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ def printed_loss_bounds(features: ArrayLike, policy: ArrayLike) -> Bounds:
 def printed_first_term(
     features: ArrayLike, policy: ArrayLike, rounds: ArrayLike
 ) -> NDArray[np.float64]:
-    r"""Proposition 5, n times its first term without a constant: :math:`d\lambda_1(V)\log n`.
+    r"""First term of Proposition 5, times n and without its constant: :math:`d\lambda_1(V)\log n`.
 
-    For features (A, d), policy (A,) and numbers n of rounds.
+    The arguments are features (A, d), policy (A,) and numbers n of rounds.
 
     References
     ----------

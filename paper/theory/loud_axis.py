@@ -1,10 +1,10 @@
 r"""The motivating example with a diagonal noise matrix: the loss of the target policy.
 
-One action along x (variance 1), one along y (variance r), A - 2 along the diagonal (variance
-(1 + r)/2); the target policy plays the first with probability 9/10 and the others equally rarely.
-In units of 1/(10(A - 1)) its probabilities are the whole numbers p = 9(A - 1), q = 1 and, for the
-diagonal as a whole, m = A - 2. With :math:`\kappa = m/\sqrt2`, the direction of the value is
-:math:`C = (p + \kappa, q + \kappa)` in the same unit.
+One action is along x and has variance 1, one is along y and has variance r, and A - 2 are along the
+diagonal and have variance (1 + r)/2. The target policy plays the first with probability 9/10 and
+the others equally rarely. In units of 1/(10(A - 1)), its probabilities are the whole numbers p =
+9(A - 1), q = 1 and, for the diagonal as a whole, m = A - 2. With :math:`\kappa = m/\sqrt2`, the
+direction of the value is :math:`C = (p + \kappa, q + \kappa)` in the same unit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def is_positive(number: Surd) -> bool:
 
 
 def margin(n_actions: int, factor: Fraction, start: Fraction) -> Polynomial:
-    r"""Return by how much the target policy loses more than a factor times a design, expanded.
+    r"""Return the policy's loss less a factor times that of a design, as a polynomial.
 
     The design on the first action and the diagonal that is best for C has the loss
     :math:`(p - q + (q + \kappa)t)^2` with :math:`t = \sqrt{1 + r}`, and the target policy

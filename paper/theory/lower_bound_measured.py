@@ -1,7 +1,7 @@
 r"""Unavoidable regret: lower bounds that hold, and strategies for comparison.
 
-Ours, in place of Theorem 2. The bounds come from two bandits with two one-hot actions, equal shares
-as target policy, Gaussian noise and variances :math:`(1, 1)` and :math:`(1, s^2)`.
+These bounds replace Theorem 2. They come from two bandits with two one-hot actions, a target policy
+with equal shares, Gaussian noise, and the variances :math:`(1, 1)` and :math:`(1, s^2)`.
 """
 
 from __future__ import annotations

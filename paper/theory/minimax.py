@@ -113,7 +113,7 @@ def unrounded_bound(family: HardFamily, rounds: float) -> float:
 
 
 def bounded_parameter_bound(family: HardFamily, rounds: float) -> float:
-    r"""Return the bound for all estimators where the parameter is at most 1 long; may be negative.
+    r"""Return the bound for all estimators and parameters of length at most 1; may be negative.
 
     .. math:: \frac{\rho^2}n\Bigl[\tfrac6{25}\sqrt{M/n} - 9n^{-3/4}
               - 4d\,n^{3/4}P(\chi^2_{d+2}>n^{1/4})\Bigr]

@@ -1,11 +1,11 @@
 r"""The bound on the regret of booked optimism, and the inequalities of its proof.
 
-Ours. :math:`\ell = \log n`; A counts the actions that occur in a vertex; each is pulled
-:math:`t_0 = \lceil 48\ell\rceil + 1` times first, so :math:`n_0 = At_0` rounds are used and
-:math:`N = n - n_0` are left. With T rewards the confidence width is
-:math:`z = \sqrt{3\ell/(T - 1)} \le \frac14`, and
-:math:`\tilde\sigma = \hat\sigma/(1 + \sqrt2z)` is the optimistic deviation. On the good event,
-:math:`\hat\sigma = \sigma(1 + e)` with :math:`-\frac43z \le e \le \sqrt2z`.
+The bound is not in the paper. Let :math:`\ell = \log n`, and let A be the number of actions that
+occur in a vertex. Each of these is first pulled :math:`t_0 = \lceil 48\ell\rceil + 1` times, so
+:math:`n_0 = At_0` rounds are used and :math:`N = n - n_0` are left. With T rewards, the confidence
+width is :math:`z = \sqrt{3\ell/(T - 1)} \le \frac14`, and :math:`\tilde\sigma = \hat\sigma/(1 +
+\sqrt2z)` is the optimistic deviation. On the good event, :math:`\hat\sigma = \sigma(1 + e)` with
+:math:`-\frac43z \le e \le \sqrt2z`.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Constants:
     Parameters
     ----------
     root, logs : float
-        Of the two last terms for every bandit.
+        Constants of the two last terms, for every bandit.
     near, near_logs : float
-        Of the two with a gap.
+        Constants of the two terms with a gap.
     single : float
-        Of the one with one vertex.
+        Constant of the term with one vertex.
     """
 
     root: float
@@ -222,7 +222,7 @@ class Round:
         return float(p @ ratio @ p / 2)
 
     def slacks(self) -> dict[str, float]:
-        """Return right over left side of every inequality of a round; infinite where left is 0."""
+        """Return right over left side of every inequality of a round; infinite if the left is 0."""
         q, z, p, e = self.booked, self.widths, self.shares, self.errors
         linear, square, eta = float(q @ z), float(q @ z**2), self.excess
         wider = (1 + math.sqrt(2) * z) / (1 + e) - 1
@@ -285,7 +285,7 @@ def helmert(rewards: Floats) -> Floats:
 
 
 def bad_price(shares: Floats, ratios: Floats, widths: Floats) -> float:
-    r"""Return right over left side of the bound on a round's price that holds in every run.
+    r"""Return right side over left side of the bound on a round's price that holds in every run.
 
     .. math:: S_t^2\Bigl(\sum p\,\rho\Bigr)\Bigl(\sum\frac p\rho\Bigr) \le 1.84\,\rho_+^2\rho_-^2S^2
 
@@ -303,7 +303,7 @@ def bad_price(shares: Floats, ratios: Floats, widths: Floats) -> float:
 
 
 def split_excess(weights: Floats, booked: Floats) -> float:
-    r"""Return right over left side of the Cauchy-Schwarz step.
+    r"""Return right side over left side of the Cauchy-Schwarz step.
 
     .. math:: \sum_a\frac{(\sum_tw_{t,a})^2}{B_a} \le \sum_t\sum_a\frac{w_{t,a}^2}{q_t(a)}
 
@@ -318,7 +318,7 @@ def split_excess(weights: Floats, booked: Floats) -> float:
 
 
 def booking_sums(booked: Floats, ell: float) -> tuple[float, float]:
-    r"""Return right over left side of the two sums over all rounds.
+    r"""Return right side over left side of the two sums over all rounds.
 
     :math:`\sum_t\sum_aq_tz_a \le 2\sqrt{3\ell AN}` and
     :math:`\sum_t\sum_aq_tz_a^2 \le 3\ell A(1 + \log N)`, with the widest z that the tracking
@@ -340,7 +340,7 @@ def booking_sums(booked: Floats, ell: float) -> tuple[float, float]:
 
 
 def gap_sums(booked: Floats, chosen: NDArray[np.bool_], ell: float) -> tuple[float, float]:
-    r"""Return right over left side of the two steps with a gap.
+    r"""Return right side over left side of the two steps with a gap.
 
     With :math:`\eta_t = 5.7\sum_aq_tz_a` in the m chosen rounds, as large as it may be there, and
     :math:`\delta` the least of them,

@@ -74,8 +74,8 @@ def plane_cost(root: N, explored: Sequence[N]) -> PlaneCost[N]:
     Least squares moves the mean squares z of the four directions, explored with shares q, to where
     :math:`z_a+z_o=z_1+z_2`: it takes :math:`\frac{u_i/q_i}{\sum_j1/q_j}(z_a+z_o-z_1-z_2)` off
     :math:`z_i`, with u = (1, 1, -1, -1). The oracle's shares are :math:`\frac1{1+m}` and
-    :math:`\frac m{1+m}`, hence, :math:`k_i` being the coefficient of :math:`z_i` in
-    :math:`\hat\sigma_a^2/\sigma_a^2-\hat\sigma_1^2/\sigma_1^2`,
+    :math:`\frac m{1+m}`. Let :math:`k_i` be the coefficient of :math:`z_i` in
+    :math:`\hat\sigma_a^2/\sigma_a^2-\hat\sigma_1^2/\sigma_1^2`; then
 
     .. math:: \frac v\kappa = \frac14\,\frac m{(1+m)^2}\sum_i\frac{k_i^2\sigma_i^4}{q_i}, \qquad
               \frac{S^2}{w^2} = \frac{(1+m)^2}r .

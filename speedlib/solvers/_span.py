@@ -43,8 +43,8 @@ def whitening(x: Floats, root: Floats | None, name: str) -> Floats:
         raise ValueError(
             f"{name}: they span {frame.shape[1]} of "
             f"{x.shape[1]} dimensions and miss some that the criterion needs, so no design "
-            "is finite; add actions, drop dependent features, or centre those that vary little "
-            "compared with their mean"
+            "has a finite loss; add actions, drop dependent features, or centre features that "
+            "vary little compared with their mean"
         )
     return np.asarray(frame)
 

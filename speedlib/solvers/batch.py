@@ -1,10 +1,11 @@
 r"""Many PE problems at once that share features and direction and differ in their variances.
 
 With :math:`w = u/\sigma`, Elfving's program reads :math:`\min \sum_a |w_a| \sigma(a)` subject to
-:math:`\sum_a w_a x(a) = c`. Its vertices do not depend on the variances, only their costs do. So a
-vertex that is optimal for typical variances is a feasible start for every problem, and optimal
-for many of them; the others walk to theirs side by side, one pivot of every problem at a time.
-The steps are those of :mod:`speedlib.solvers._simplex`, with an axis for the problems in front.
+:math:`\sum_a w_a x(a) = c`. The vertices of this program do not depend on the variances; only the
+costs of the vertices do. So a vertex that is optimal for typical variances is a feasible start for
+every problem, and it is optimal for many of them. The other problems move to their optimal vertices
+side by side, one pivot of every problem at a time. The steps are those of
+:mod:`speedlib.solvers._simplex`, with an additional first axis for the problems.
 """
 
 from __future__ import annotations
@@ -76,8 +77,9 @@ def pe_designs(
     direction : array-like, shape (d,)
         The direction c.
     tolerance : float
-        How far the efficiency may fall short of 1, at least 0 and below 1: exchanges end when a
-        dual solution proves this, as for an approximate oracle. With 0 the designs are optimal.
+        How far the efficiency may fall short of 1, at least 0 and below 1, as for the paper's
+        approximate oracle. Exchanges end when a dual solution proves that it is no further. With 0,
+        the designs are optimal.
 
     Returns
     -------
@@ -91,7 +93,7 @@ def pe_designs(
 
     Notes
     -----
-    Every exchange costs R (A d + d^2) operations for the R problems still on their way. Each
+    Every exchange costs R (A d + d^2) operations for the R problems that are not solved yet. Each
     optimum is certified by a dual solution computed again; a problem that fails is handed to
     :func:`speedlib.solvers.elfving.elfving_design`. Where a problem has several optimal designs,
     which of them is returned may depend on the other problems.

@@ -1,16 +1,16 @@
 r"""Many A- and D-optimal designs that share their features and differ in their variances.
 
 A strategy that commits to an A- or D-optimal design needs one for every replication.
-:mod:`speedlib.solvers._batch_newton` finds them side by side; here each is brought to few actions
-and certified on its own. With :math:`M = \sum_a w_a x_a x_a^\top`, points :math:`x_a` divided by
-their deviations, and the sensitivities
+:mod:`speedlib.solvers._batch_newton` finds them side by side; this module reduces each design to
+few actions and certifies it on its own. With :math:`M = \sum_a w_a x_a x_a^\top`, points
+:math:`x_a` divided by their deviations, and the sensitivities
 
 .. math::
    q_a = \tfrac1d\, x_a^\top M^{-1} x_a \;\;\text{(D)}, \qquad
    q_a = x_a^\top M^{-2} x_a / \mathrm{Tr}\, M^{-1} \;\;\text{(A)},
 
-the efficiency is at least :math:`1/\max_a q_a`, and the optimum attains one. What the batch does
-not solve goes to :func:`speedlib.solvers.exchange.exchange_design`, one by one.
+the efficiency is at least :math:`1/\max_a q_a`, which is one at the optimum. Problems that the
+batch does not solve go to :func:`speedlib.solvers.exchange.exchange_design`, one by one.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def smooth_designs(
     variances : array-like, shape (R, A)
         Positive noise variances, one row per problem.
     criterion : {"A", "D"}
-        Minimise :math:`\mathrm{Tr}\,A(b)^{-1}` or maximise :math:`\log\det A(b)`. G is not among
-        them: with unit variances, as in the paper, one design serves all problems.
+        Minimise :math:`\mathrm{Tr}\,A(b)^{-1}` or maximise :math:`\log\det A(b)`. G is not offered:
+        with unit variances, as in the paper, one design serves all problems.
     tolerance : float
         How far the efficiency may fall short of 1.
 
@@ -100,10 +100,11 @@ def smooth_designs(
 
     Notes
     -----
-    About fifteen Newton steps of cost :math:`O(A d^4 + d^6)` per problem, the first part at the
-    speed of a product of large matrices. Where that is too much (for instance A = 1600 and d = 11),
-    problems are solved one by one. Where several designs are optimal (for D only their information
-    matrix is unique), the one returned does not depend on the other problems.
+    Each problem takes about fifteen Newton steps of cost :math:`O(A d^4 + d^6)`. Their part
+    :math:`A d^4` runs at the speed of a product of large matrices. If this is too much (for
+    instance for A = 1600 and d = 11), problems are solved one by one. If several designs are
+    optimal (for D, only their information matrix is unique), the one returned does not depend on
+    the other problems.
 
     Examples
     --------

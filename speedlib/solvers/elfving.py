@@ -8,8 +8,8 @@ solves
 
 and any y with :math:`|\tilde x(a)^\top y| \le 1` for all actions proves :math:`\|u\|_1 \ge c^\top
 y`. A simplex method with column generation finds the vertex
-(:mod:`speedlib.solvers._elfving_search`); what it is worth is then computed from the input alone
-(:mod:`speedlib.solvers._elfving_certificate`).
+(:mod:`speedlib.solvers._elfving_search`); the proof that it is optimal is then computed from the
+input alone (:mod:`speedlib.solvers._elfving_certificate`).
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def elfving_design(
     features : array-like, shape (A, d)
         One row x(a) per action. The rows need not span all dimensions.
     variances : array-like, shape (A,)
-        Positive noise variances. An action without noise is refused: no proportion is optimal for
-        it, since a single pull reveals all it can. Only where its features are all 0 may the
-        variance be 0: such an action informs nothing and gets no share.
+        Positive noise variances. An action without noise is refused: a single pull shows all that
+        it can, so no proportion of the rounds is optimal for it. The variance may be 0 only if all
+        features of the action are 0: such an action gives no information and gets no share.
     direction : array-like, shape (d,)
         The direction c.
 
@@ -100,7 +100,8 @@ def elfving_design(
 
     Notes
     -----
-    Typically four to six products X y with all actions, and memory for a few vectors of length A.
+    The solver typically computes four to six products X y with all actions, and stores a few
+    vectors of length A.
 
     References
     ----------

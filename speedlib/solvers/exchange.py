@@ -3,8 +3,9 @@ r"""A-, D-, G- and linear-optimal designs on any number of points.
 The equivalence theorem says which points matter: a design is optimal if no point has a
 sensitivity above one, and the support lies where it equals one. The solver therefore keeps a
 small working set, improves its weights by Newton's method (:mod:`speedlib.solvers._interior`),
-computes the sensitivity of *all* points with one product, and exchanges: the worst violators come
-in, points that carry nothing go out. Each round ends with a certificate for the whole problem.
+computes the sensitivity of *all* points with one product, and exchanges: the points with the
+largest sensitivities enter, and points without weight leave. Each round ends with a certificate for
+the whole problem.
 
 The certificate is an ellipsoid :math:`\{x : |G^\top x| \le 1\}` that holds every point. For each
 design w, with :math:`M = \sum_a w_a x_a x_a^\top` and :math:`K = BB^\top`,
@@ -18,8 +19,9 @@ ellipsoid attains both: for D it is the smallest one that holds the points, for 
 it is the slab between Elfving's two supporting planes.
 
 G needs no ellipsoid: the variance :math:`x_a^\top M^{-1} x_a` averages d under the design itself,
-so its maximum is never below d, and D-optimal designs attain that (Kiefer and Wolfowitz). But what
-is good for D need not be so for G yet: the gap for D is closed further until it is.
+so its maximum is never below d, and D-optimal designs attain that (Kiefer and Wolfowitz). But a
+design that is nearly optimal for D may not be nearly optimal for G yet, so the gap for D is closed
+further until it is.
 """
 
 from __future__ import annotations
@@ -74,13 +76,13 @@ class ExchangeDesign:
         :math:`\log\det M` for ``"D"``, :math:`\max_a x_a^\top M^{-1} x_a` for ``"G"``,
         :math:`\mathrm{Tr}(M^- K)` otherwise (K = I for ``"A"``).
     efficiency_bound : float
-        Lower bound on the efficiency: the least value any design can have divided by this one's;
-        for ``"D"`` the d-th root of the ratio of the determinants. It allows for rounding, that of
-        the entries of K included.
+        Lower bound on the efficiency: the least possible value divided by the value of this design,
+        or for ``"D"`` the d-th root of the ratio of the determinants. The bound allows for
+        rounding, including that of the entries of K.
     dual : ndarray, shape (d, k)
-        The matrix G that proves the bound: :math:`|G^\top x_a| \le 1` for every point. Here k is
-        d for ``"A"``, ``"D"`` and ``"G"`` (the bound that it proves there is that for D: none is
-        needed for G, where the optimal value is d), and the rank of K otherwise.
+        The matrix G that proves the bound: :math:`|G^\top x_a| \le 1` for every point. Here k is d
+        for ``"A"``, ``"D"`` and ``"G"``, and the rank of K otherwise. For ``"G"`` the matrix proves
+        the bound for D; G needs no proof, since its optimal value is d.
     iterations : int
         Newton steps.
     """
@@ -123,13 +125,13 @@ def exchange_design(
     tolerance : float
         How far the efficiency may fall short of 1.
     max_rounds : int
-        Exchanges at most; about ten are enough for a million points.
+        Largest number of exchanges; about ten are enough for a million points.
 
     Returns
     -------
     ExchangeDesign
-        Weights, value, and the certified efficiency: at least ``1 - tolerance`` unless rounds ran
-        out or the points are too badly conditioned, which the caller must check.
+        Weights, value and certified efficiency. The efficiency is at least ``1 - tolerance`` unless
+        rounds ran out or the points are too badly conditioned; the caller must check it.
 
     Raises
     ------
@@ -138,7 +140,7 @@ def exchange_design(
 
     Notes
     -----
-    Cost: for each round one pass over the points, about that of one product :math:`X^\top W X`, and
+    Each round costs one pass over the points, about as much as one product :math:`X^\top W X`, and
     a few Newton steps on a working set of order d^2. Besides the points, the memory needed is a few
     vectors of length A.
 

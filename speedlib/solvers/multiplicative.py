@@ -1,9 +1,9 @@
 r"""The multiplicative algorithm: ten lines that any other solver can be checked against.
 
 A criterion's sensitivity at point a is its directional derivative towards a, scaled so that it
-averages one under the design itself; at the optimum none exceeds one. Multiply each weight by its
-sensitivity for D (the total stays one), by the root of it for a linear criterion (then normalise):
-every step improves the design.
+averages one under the design itself; at the optimum none exceeds one. For D, a step multiplies each
+weight by its sensitivity, and the total stays one. For a linear criterion, a step multiplies each
+weight by the root of its sensitivity, and then normalises. Every step improves the design.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def multiplicative_design(
     points : array-like, shape (A, d)
         Points :math:`x_a` (features divided by standard deviations) that span the space.
     criterion : {"A", "D", "linear"}
-        A is linear with K the identity. The optimum for D is that for G, the largest variance.
+        Criterion A is linear, with K the identity. The optimum for D is also the optimum for G, the
+        largest variance.
     matrix : array-like, shape (d, d)
         For ``"linear"``: the positive semidefinite matrix K.
     iterations : int
@@ -57,7 +58,9 @@ def multiplicative_design(
     x = check_features(points, "points")
     d = x.shape[1]
     if np.linalg.matrix_rank(x) < d:
-        raise ValueError(f"points: must span the {d} dimensions; the information is singular")
+        raise ValueError(
+            f"points: must span the {d} dimensions; the information matrix is singular"
+        )
     if (criterion == "linear") != (matrix is not None):
         raise ValueError('matrix: needed by "linear", and by no other criterion')
     kernel = np.eye(d) if matrix is None else check_psd("matrix", matrix, d)

@@ -49,8 +49,8 @@ def known_support(features: Floats, direction: Floats, name: str) -> Floats:
         chosen = _directions(points, frame.basis)
     if chosen.size == 0:
         raise ValueError(
-            f"support: {name} needs the optimal actions where they may depend on the variances, as "
-            f"they do for these {actions.size} actions that span {frame.basis.size} dimensions; "
+            f"support: {name} needs the optimal actions if they may depend on the variances, and "
+            f"for these {actions.size} actions that span {frame.basis.size} dimensions they may; "
             "pass support=(...), linearly independent actions that span the direction of the "
             "policy, or use BookedOptimism"
         )

@@ -38,7 +38,7 @@ class BookedOptimism(ByScatters):
        :math:`z_a = \sqrt{\gamma\,\log n / (T_a - 1)}` and ``width`` for :math:`\gamma`;
     2. the vertex w of least cost by :math:`\tilde\sigma` is found, and the round is *booked* to its
        actions in the shares :math:`|w_a|\,\hat\sigma_a`, divided by their sum;
-    3. the action is pulled whose bookings exceed its pulls since the first stage the most.
+    3. the action is pulled for which bookings less pulls, since the first stage, are largest.
 
     The estimate is :math:`\sum_a k_a\,\bar r(a)` with the means of all rewards and the mean k of
     the vertices of all booked rounds. All parameters are passed by name.
@@ -48,15 +48,15 @@ class BookedOptimism(ByScatters):
     label : str, optional
         Name in tables and figures, to distinguish variants of one strategy.
     first_pulls : float
-        Pulls of each action at first, per :math:`\log n`, above 0: with f of them,
+        Number of first pulls of each action per :math:`\log n`, above 0. With the value f,
         :math:`t_0 = \lceil f \log n\rceil + 1`.
     width : float
-        The :math:`\gamma` of the confidence in a standard deviation, at least 0. With 0 nothing is
-        optimistic; with 1/2, :math:`\sqrt2\,z_a = \sqrt{\log n / (T_a - 1)}`.
+        The :math:`\gamma` in the confidence width of a standard deviation, at least 0. With 0 there
+        is no optimism; with 1/2, :math:`\sqrt2\,z_a = \sqrt{\log n / (T_a - 1)}`.
     regrowth : float
         Share, at least 0, by which the pulls of an action may grow before the vertex and the shares
         are computed again. One more pull of each action is always allowed, and so are the pulls by
-        which it lags behind its bookings. With 0 vertex and shares are computed again in every
+        which it lags behind its bookings. With 0, vertex and shares are computed again in every
         round, and a trial then has a phase for each round.
 
     See Also
@@ -69,19 +69,19 @@ class BookedOptimism(ByScatters):
     Pulls and coefficients depend on the scatters of rewards alone: under Gaussian noise the
     estimate is unbiased, and its mean squared error is the mean of :math:`\sum_a k_a^2\,\sigma^2(a)
     / T(a)`. Within a phase of m rounds all rounds are booked first, and rule 3 then makes the
-    pulls. That leaves the excesses of bookings over pulls at least as level as pulling round by
-    round, so no excess is above :math:`1/2 + 1/3 + \dots + 1/A`, A the number of actions that
-    count.
+    pulls. This leaves the excesses of bookings over pulls at least as even as pulling round by
+    round does. So no excess is above :math:`1/2 + 1/3 + \dots + 1/A`, where A is the number of
+    actions that occur in a vertex.
 
     T equal rewards do not show that there is no noise: their standard deviation is taken to be the
     share :math:`1/\sqrt T` of the largest. Gaussian rewards are never equal, but rewards that are
-    rarely 1 and otherwise 0 can be. For instance, on three arms with rewards 0 and 1, chances 0.02,
-    0.5 and 0.1 of a 1, a policy of 0.5, 0.3 and 0.2 and n = 30,000 rounds, the mean squared error
-    is the oracle's to within 1 %, and intervals of 95 % hold the value in 94.9 % of trials. If the
-    deviation were taken to be 0, the error would be 19 times the oracle's and the intervals would
-    hold the value in 85 %. The rule costs something where there is truly no noise: with chance 0
-    instead of 0.02 the error is 4 % larger. If c is 0 the value is known to be 0, and the first
-    action is pulled throughout.
+    rarely 1 and otherwise 0 can be. For instance, let the rewards of three actions be 1 with
+    probabilities 0.02, 0.5 and 0.1, and otherwise 0. With the policy 0.5, 0.3 and 0.2 and n =
+    30,000 rounds, the mean squared error is the oracle's to within 1 %, and intervals of 95 % hold
+    the value in 94.9 % of trials. If the deviation were taken to be 0, the error would be 19 times
+    the oracle's and the intervals would hold the value in 85 %. The rule costs something where
+    there is truly no noise: with probability 0 instead of 0.02 the error is 4 % larger. If c is 0,
+    the value is known to be 0, and the first action is pulled throughout.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class ExploreThenCommit(Strategy):
         How the design becomes whole pulls; Algorithm 1 rounds down.
     keep_exploration : bool
         Whether exploration rewards enter the final estimate, too. The paper drops them. If they are
-        kept, the weights depend on rewards that they weight. The estimate is then biased given
+        kept, the weights depend on the rewards that they weight. The estimate is then biased given
         exploration, and the degrees of freedom of its interval are approximate even under Gaussian
         noise.
     """
@@ -93,7 +93,7 @@ class ExploreThenCommit(Strategy):
         return self.exploration_rounds == "tuned"
 
     def exploration_length(self, rounds: int) -> int:
-        r"""Return :math:`\Gamma` for a budget of n rounds (of the pilot, if it is tuned)."""
+        r"""Return :math:`\Gamma` for a budget of n rounds, or the pilot's length if it is tuned."""
         if self.tuned:
             length = max(1, math.isqrt(rounds) // 2)
         else:
@@ -128,7 +128,7 @@ class ExploreThenCommit(Strategy):
     def determined(self, explored: Counts, setting: Setting) -> tuple[Flags, str]:
         """Return which variances one exploration determines, shape (A,), and why, in words.
 
-        By default a variance is determined if its action has two rewards.
+        By default, a variance is determined if its action has at least two rewards.
         """
         found = explored > 1
         return found, f"{int(found.sum())} of {found.size} actions have two rewards in exploration"
@@ -147,7 +147,8 @@ class ExploreThenCommitTrial(Trial):
     If exploration is tuned, a pilot of :math:`\lfloor\sqrt n\rfloor/2` rounds gives a first
     estimate of the variances and, from it, an estimate of the best length :math:`\Gamma^* =
     \sqrt{\psi\,n}` (`speedlib.asymptotics.estimation_cost`). Exploration then continues to that
-    length, but to at most half of the budget, and the variances are learnt from all of it.
+    length, but to at most half of the budget, and the variances are learnt from the whole
+    exploration.
 
     Attributes
     ----------
@@ -279,14 +280,15 @@ class ExploreThenCommitTrial(Trial):
         if n := int(np.sum(alone & ~known)):
             what = "action whose variance" if n == 1 else "actions whose variances"
             warnings.warn(
-                f"{self.name}: the interval rests on single rewards of {n} {what} exploration does "
-                f"not determine: {words}. It may be too short; {self.strategy.cure}",
+                f"{self.name}: the interval relies on single rewards of {n} {what} exploration "
+                f"does not determine: {words}. The interval may be too short; "
+                f"{self.strategy.cure}",
                 DesignWarning,
                 stacklevel=3,
             )
 
     def estimate(self, rewards: Rewards) -> ValueEstimate:
-        r"""Estimate the value from the commit phase, or from both.
+        r"""Estimate the value from the rewards of the commit phase, or of both phases.
 
         The standard error and its degrees of freedom come from the scatter of the rewards that
         enter the estimate:
@@ -295,8 +297,9 @@ class ExploreThenCommitTrial(Trial):
                   \nu = \Bigl(\sum_a g_a\Bigr)^2 \Big/ \sum_a \frac{g_a^2}{T(a) - 1} .
 
         For actions whose rewards have no scatter, variances learnt in exploration are used, with
-        one degree of freedom for a single reward. The interval (Student's) holds at the fixed end
-        of the experiment, not if you look every day and stop when it looks good.
+        one degree of freedom for a single reward. Student's interval holds its level if the end of
+        the experiment was fixed beforehand. It fails if you compute it every day and stop when you
+        like the result.
 
         References
         ----------
@@ -322,12 +325,13 @@ class ExploreThenCommitTrial(Trial):
 
         .. math:: \sum_a \ell_a^2\, \sigma^2(a) / T(a)
 
-        over all rewards that enter the estimate: with `keep_exploration` those of exploration, too.
+        The sum is over all rewards that enter the estimate, with `keep_exploration` also those of
+        exploration.
 
         Parameters
         ----------
         variances : array, shape (..., A)
-            Of single rewards.
+            Variances of single rewards.
 
         Raises
         ------

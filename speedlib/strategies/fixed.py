@@ -158,11 +158,10 @@ class FixedTrial(Trial):
 
 @dataclass(frozen=True)
 class Oracle(Strategy):
-    r"""The oracle: knows the variances and follows the PE-optimal design.
+    r"""The oracle, which knows the variances and follows the PE-optimal design.
 
-    Pulls :math:`T(a) \approx n\,b_*(a)` with
-    :math:`b_* = \arg\min_b c^\top A(b)^- c` and estimates the value by weighted least squares with
-    the true variances.
+    It pulls :math:`T(a) \approx n\,b_*(a)` with :math:`b_* = \arg\min_b c^\top A(b)^- c`, and
+    estimates the value by weighted least squares with the true variances.
 
     Parameters
     ----------
@@ -215,10 +214,10 @@ class OnPolicy(FixedDesign):
 
     Notes
     -----
-    The standard error of ``"mean"`` takes the sample variance of the rewards and therefore needs
-    two of them; it includes the draw of the actions. Under ``"balanced"`` nothing is drawn, and it
-    takes the sample variance within each action; one with a single reward takes the mean of the
-    others'.
+    The standard error of ``"mean"`` is computed from the sample variance of all rewards. It
+    therefore needs two rewards, and includes the draw of the actions. Under ``"balanced"`` no
+    action is drawn, so the standard error is computed from the sample variance within each action.
+    An action with a single reward gets the mean of the other variances.
 
     Examples
     --------

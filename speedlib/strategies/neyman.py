@@ -33,23 +33,23 @@ class AdaptiveNeyman(ByScatters):
     With :math:`\sum_a w_a\,x(a) = c` over linearly independent actions, n rounds estimate the value
     best with the shares :math:`p_a \propto |w_a|\,\sigma(a)`. Each action is first pulled a number
     of times, the pilot. Then, for each fraction f in turn, all scatters so far give :math:`\hat p_a
-    \propto |w_a|\,\hat\sigma_a`, and counts are brought to :math:`f n\,\hat p_a`; finally they are
-    topped up to :math:`n\,\hat p_a`. An action that already has more pulls keeps them, and the
-    others share the remaining rounds. The estimate is :math:`\sum_a w_a\,\bar r(a)`, with the means
-    of all rewards. All parameters are passed by name.
+    \propto |w_a|\,\hat\sigma_a`, and counts are brought to :math:`f n\,\hat p_a`; at the end the
+    counts are topped up to :math:`n\,\hat p_a`. An action that already has more pulls keeps them,
+    and the others share the remaining rounds. The estimate is :math:`\sum_a w_a\,\bar r(a)`, with
+    the means of all rewards. All parameters are passed by name.
 
     Parameters
     ----------
     label : str, optional
         Name in tables and figures, to distinguish variants of one strategy.
     fractions : tuple of float
-        The fractions f, strictly between 0 and 1 and rising. A stage that the pilot has overtaken
-        is left out.
+        The fractions f, strictly between 0 and 1 and rising. A stage is left out if the pilot
+        already takes more rounds.
     pilot : int or str
         Pulls of each action at first, at least 2, or ``"sqrt"``: :math:`\lceil\sqrt n\,\rceil`.
     support : tuple of int, optional
-        Numbers of the actions, from 0. They must be linearly independent and span c; those that c
-        does not need are not pulled. By default the support is found if it is the same for every
+        Numbers of the actions, from 0. They must be linearly independent and span c; an action that
+        c does not need is not pulled. By default the support is found if it is the same for every
         noise matrix. There are three such cases: an action parallel to c is enough alone; if the
         directions that matter are linearly independent, they are the support; in a plane the
         support is the two actions next to c, one on either side. Of parallel actions, which are
@@ -66,9 +66,9 @@ class AdaptiveNeyman(ByScatters):
     For Gaussian noise, a pilot of :math:`\sqrt n` pulls or more (but few compared with n) and a
     support of r actions, the mean squared error is :math:`S^2/n + (1 + o(1))\,S^2 (r-1) / (2 f
     n^2)`, with the last fraction f and :math:`S = \sum_a |w_a|\,\sigma(a)`. The first term is the
-    oracle's error, the second is of the order :math:`n^{-2}`. A fixed pilot is too short for large
-    n if a share is below the first fraction: five pulls at a share of a tenth, with two stages,
-    from a thousand rounds on.
+    oracle's error; the second is of the order :math:`n^{-2}`. A fixed pilot is too short for large
+    n if a share is below the first fraction. For instance, with two stages and a share of a tenth,
+    a pilot of five pulls is too short from a thousand rounds on.
 
     T equal rewards have no scatter: the standard deviation of their action is then taken to be
     :math:`1/\sqrt T` of the largest. If c is 0 the value is known to be 0, and the first action is
@@ -107,7 +107,7 @@ class AdaptiveNeyman(ByScatters):
 
     @classmethod
     def many(cls, **changes: Any) -> Self:
-        """Return it with ten decisions, each at twice the rounds of the previous one, up to 96 %.
+        """Return the strategy with ten decisions, each after twice as many rounds, up to 96 %.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class PerArm(ExploreThenCommit):
     ----------
     exploration_rounds, exploration_sampling, variance_floor, rounding, keep_exploration
         See `ExploreThenCommit`. Exploration cannot be ``"tuned"``; by default it is balanced, and
-        rounding spends the budget.
+        the rounding spends the whole budget.
 
     Notes
     -----

@@ -133,7 +133,7 @@ class PlugIn(ExploreThenCommit):
         r"""Return :math:`\Gamma^* = \sqrt{\psi\,n}` of the PE-optimal design for these variances.
 
         A variance far below the others makes :math:`\psi` large. A pilot of :math:`\Gamma_0` rounds
-        cannot distinguish one that is truly small from an error of relative size
+        cannot distinguish a variance that is truly small from an estimation error of relative size
         :math:`\Gamma_0^{-1/2}`, so variances are first raised to this share of their mean.
         """
         share = 1.0 / np.sqrt(self.exploration_length(setting.rounds))
@@ -194,20 +194,20 @@ class SPEED(PlugIn):
 
     Notes
     -----
-    The defaults are the printed algorithm, with the readings named in
-    `speedlib.exploration.pca_directions` and `speedlib.covariance.estimate_covariance`. As printed
-    it explores d actions, which do not determine the d(d+1)/2 entries of :math:`\Sigma_*`: the
-    design that it commits to need not approach the optimal one.
+    The defaults give the printed algorithm. `speedlib.exploration.pca_directions` and
+    `speedlib.covariance.estimate_covariance` describe how we read what the paper leaves open. The
+    printed algorithm explores d actions, which do not determine the d(d+1)/2 entries of
+    :math:`\Sigma_*`, so the design that it commits to need not approach the optimal one.
 
-    The interval does not use these variances but the scatter of the rewards that enter the estimate
-    (`ExploreThenCommitTrial.estimate`), at the fixed end of the experiment. It still holds its
-    level: on nine random tables of 12 actions in 6 dimensions with Gaussian noise, 95 % intervals
-    of the printed SPEED held the value in 95.0 % of the trials whose committed actions had two
-    rewards or more each (n = 100, 300, 1,000; 20,000 trials a table). Where an action has a single
-    reward, a variance learnt in exploration replaces its scatter: 95 to 96 % there. If exploration
-    does not determine that variance, nothing guarantees the level, and a trial warns as soon as it
-    commits (`DesignWarning`; a batch of replications does not warn). `SPEED.practical` rarely has
-    to.
+    The interval does not use these variances. It uses the scatter of the rewards that enter the
+    estimate (`ExploreThenCommitTrial.estimate`), in an experiment whose end was fixed beforehand.
+    The interval still holds its level: on nine random tables of 12 actions in 6 dimensions with
+    Gaussian noise, 95 % intervals of the printed SPEED held the value in 95.0 % of the trials whose
+    committed actions had two rewards or more each (n = 100, 300, 1,000; 20,000 trials a table).
+    If an action has a single reward, a variance learnt in exploration replaces its scatter; in
+    these trials the intervals held the value in 95 to 96 %. If exploration does not determine that
+    variance, nothing guarantees the level, and a trial warns as soon as it commits
+    (`DesignWarning`; a batch of replications does not warn). `SPEED.practical` rarely has to warn.
 
     Examples
     --------
@@ -249,14 +249,14 @@ class SPEED(PlugIn):
 
         Notes
         -----
-        It runs with any budget of at least 2 rounds, but a small budget has limits. Below about 2 d
-        rounds the pulls may not determine the value; `ValueEstimate.estimable` then says so. If no
-        two rewards of an action differ, nothing shows how noisy they are: the interval is infinite
-        or, with a handful of rounds, too short. Below a few dozen rounds exploration hardly helps.
-        On nine random tables of 12 actions in 6 dimensions with Gaussian noise, 95 % intervals held
-        the value in 94 to 96 % of 2,000 trials each for n = 300 to 30,000, and on the first table
-        in 94.8 to 95.1 % of 20,000. From n = 1,000 on their median length was at most 1.11 times
-        that of the oracle's interval; at n = 60 it was 1.5 times.
+        Practical SPEED runs with any budget of at least 2 rounds, but a small budget has limits.
+        Below about 2 d rounds the pulls may not determine the value; `ValueEstimate.estimable` then
+        says so. If no two rewards of an action differ, the rewards do not show how noisy they are:
+        the interval is infinite or, with a handful of rounds, too short. Below a few dozen rounds
+        exploration hardly helps. On nine random tables of 12 actions in 6 dimensions with Gaussian
+        noise, 95 % intervals held the value in 94 to 96 % of 2,000 trials each for n = 300 to
+        30,000, and on the first table in 94.8 to 95.1 % of 20,000. From n = 1,000 on their median
+        length was at most 1.11 times that of the oracle's interval; at n = 60 it was 1.5 times.
 
         Examples
         --------
@@ -353,8 +353,8 @@ class GOptimal(_WholeSpace):
 
     It minimises :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances, so exploration does
     not change the design. The estimate is weighted by the estimated variances, as for the other
-    plug-in strategies. The parameters are theirs, too. The features must span the space: `begin`
-    refuses others.
+    plug-in strategies. The parameters are those of `PlugIn` and `ExploreThenCommit`. The features
+    must span the space: `begin` refuses others.
 
     Examples
     --------

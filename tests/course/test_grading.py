@@ -177,7 +177,7 @@ def test_each_submission_gets_what_it_deserves(
 def test_the_summary_names_what_was_not_matched_and_which_check_is_missing(graded: Path) -> None:
     row = rows(graded)["notes"]
     assert (row["status"], row["file"], row["hand_in"]) == ("not matched", "notes.txt", "")
-    assert row["notes"] == "is no folder, no .zip and no .ipynb"
+    assert row["notes"] == "is neither a folder nor a .zip nor a .ipynb"
     row = rows(graded)["unchecked"]
     assert (row["status"], row["notes"]) == ("graded", "a check is missing: test-count")
     assert float(row["score"]) == 2

@@ -209,7 +209,9 @@ def test_without_a_front_end_there_is_a_static_figure(capsys):
 
 def test_refusals_name_the_argument():
     control = Range("height", 1, 0, 4, 1)
-    with pytest.raises(ValueError, match=r"shown: a state has values for controls alone, height"):
+    with pytest.raises(
+        ValueError, match=r"shown: a state may have values only for controls: height"
+    ):
         live.slider(line, height=control, shown=[{"width": 1}], name="x", alt="x")
     with pytest.raises(ValueError, match=r"shown: name one state at least; got none"):
         live.slider(line, height=control, shown=[], name="x", alt="x")

@@ -46,12 +46,12 @@ def test_what_cannot_be_matched_is_named(tmp_path: Path) -> None:
     found = read_submissions(tmp_path, {tiny.NAME: tiny.assignment()})
     assert found.submissions == []
     assert [re.split(r" \(", fault)[0] for fault in found.faults] == [
-        "a.txt: is no folder, no .zip and no .ipynb",
+        "a.txt: is neither a folder nor a .zip nor a .ipynb",
         "b.ipynb: is not a notebook",
         "c.ipynb: has no notebook with the cells of a hand-in",
         "d.zip: cannot be read",
         "e: has no notebook with the cells of a hand-in",
-        "f.ipynb: is no folder, no .zip and no .ipynb",
+        "f.ipynb: is neither a folder nor a .zip nor a .ipynb",
     ]
 
 
@@ -71,6 +71,6 @@ def test_numbers_that_are_not_their_own_are_named(tmp_path: Path) -> None:
     found = read_submissions(tmp_path, {tiny.NAME: tiny.assignment()})
     assert found.notes == {
         ("A", tiny.NAME): ["the numbers are those of the example, Ada Lovelace"],
-        ("B", tiny.NAME): ["has the numbers of Ben, as C"],
-        ("C", tiny.NAME): ["has the numbers of ben, as B"],
+        ("B", tiny.NAME): ["has the numbers of Ben, like C"],
+        ("C", tiny.NAME): ["has the numbers of ben, like B"],
     }

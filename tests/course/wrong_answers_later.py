@@ -69,7 +69,7 @@ NOISE = [
         "Sigma = np.outer(root, root) + [[0, 1], [-1, 0]]",
         "must be symmetric",
     ),
-    WrongAnswer("smallest", "disagrees", "Sigma = 100 * np.eye(2)", "Exploration saw"),
+    WrongAnswer("smallest", "disagrees", "Sigma = 100 * np.eye(2)", "Exploration found"),
     WrongAnswer(
         "fitted",
         "mean not subtracted",
@@ -269,7 +269,7 @@ AUDIT = [
         "judgement = ' '.join(a + b for a in 'abcdefghij' for b in 'klmnopqrst')",
         "with a number",
     ),
-    WrongAnswer("judgement", "long", "judgement = 'word 1 ' * 200", "are the most"),
+    WrongAnswer("judgement", "long", "judgement = 'word 1 ' * 200", "it may have"),
     WrongAnswer(
         "strategy",
         "budget overspent by one",

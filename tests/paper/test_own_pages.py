@@ -146,7 +146,7 @@ def test_rows_without_features_are_named_and_the_cure_cures(monkeypatch, tmp_pat
     assert run.says(featureless_note(np.zeros((len(lines), 1)), lines.tolist()))
     assert run.says(f"Lines {lines[0]}, {lines[1]}, ") and run.says("`intercept = true`")
     cured = own_data(monkeypatch, path, "simulate", intercept=True)
-    assert not cured.says("no feature that is not zero")
+    assert not cured.says("only features that are zero")
     assert cured.values["design"].value > 0
 
 
@@ -179,11 +179,11 @@ def test_a_control_group_is_named_and_an_intercept_gives_it_a_mean(
     path = tmp_path / "actions.csv"
     path.write_text(CONTROL)
     run = experiment(monkeypatch, path, "begin")
-    assert run.says("**Line 2 of the file has no feature") and run.says("`intercept = true`")
+    assert run.says("**Line 2 of the file has only features") and run.says("`intercept = true`")
     cured = experiment(monkeypatch, path, "saving", intercept=True, rounds=300)
     assert cured.values["features"].tolist() == [[0, 0, 1], [1, 0, 1], [0, 1, 1]]
     assert list(cured.shown["actions"].columns) == ["size", "colour", "intercept", "probability"]
-    assert not cured.says("no feature that is not zero")
+    assert not cured.says("only features that are zero")
     assert np.isfinite(float(cured.values["progress"].estimate.value))
     path.write_text(CONTROL.replace("colour", "intercept"))
     named = experiment(monkeypatch, path, "begin", intercept=True).shown["actions"]

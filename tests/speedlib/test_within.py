@@ -213,7 +213,7 @@ def single_reward(strategy: SPEED, seed: int) -> bool:
     for each in caught:
         assert each.category is DesignWarning
         n = "1 action whose variance" if alone.sum() == 1 else f"{alone.sum()} actions whose"
-        assert f"{strategy.name}: the interval rests on single rewards of {n}" in str(each.message)
+        assert f"{strategy.name}: the interval relies on single rewards of {n}" in str(each.message)
         assert repr(known) in str(each.message)
         assert 'exploration="identifiable"' in str(each.message)
     return bool(caught)

@@ -38,11 +38,11 @@ class Execute(NbGraderExecute):  # type: ignore[misc]
             cell, resources = super().preprocess_cell(cell, resources, index)
         except DeadKernelError:
             self._fail(cell, DIED, "this cell ended its kernel, the program that runs the notebook")
-            self.ended = "it was not run, as a cell above ended the kernel"
+            self.ended = "it was not run, because a cell above ended the kernel"
         except CellTimeoutError:
             # Raised only where an interrupt did not end the cell either.
             self._fail(cell, TOO_LONG, self._took_too_long())
-            self.ended = "it was not run, as a cell above did not stop when it was interrupted"
+            self.ended = "it was not run, because a cell above did not stop when interrupted"
         for output in cell.outputs:
             _shorten(output)
             if output.output_type == "error" and output.ename == TOO_LONG:

@@ -38,7 +38,7 @@ class HandIn:
 
     @cached_property
     def default(self) -> str:
-        """The student's name before a student has put another one."""
+        """The name that stands in the hand-in before a student enters another one."""
         return student_named(self.notebook)
 
     def leaks(self, release: NotebookNode) -> list[str]:

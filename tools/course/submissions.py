@@ -48,7 +48,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Fault:
-    """What was not graded, and should perhaps have been: whose it seems to be, where, and why."""
+    """Something that was not graded but perhaps should have been: its student, place and reason."""
 
     student: str
     place: str
@@ -75,24 +75,24 @@ class Found:
         return sorted({each.student for each in self.submissions}, key=str.casefold)
 
     def note(self, each: Submission, text: str) -> None:
-        """Put down a remark on a submission."""
+        """Store a remark on a submission."""
         self.notes.setdefault((each.student, each.hand_in), []).append(text)
 
 
 def read_submissions(folder: Path, hand_ins: Mapping[str, HandIn]) -> Found:
     """Read a folder that holds a folder, a ``.zip`` or a ``.ipynb`` for each student.
 
-    A folder or an archive is called as its student. A notebook by itself is called as the student
-    and the hand-in, ``ada-lovelace_hand-in-1.ipynb``; where nothing is left but the hand-in's
-    name, the student is the one whom the notebook names. Which hand-in a notebook is, its cells
-    say, so its file may have any name.
+    The name of a folder or an archive is the name of its student. The name of a single notebook
+    gives the student and the hand-in, ``ada-lovelace_hand-in-1.ipynb``; if it gives the hand-in
+    only, the student is the one whom the notebook names. The cells of a notebook show which hand-in
+    it is, so its file may have any name.
     """
     found = Found()
     for path in sorted(folder.iterdir()):
         if LITTER.search(path.name):
             continue
         if path.is_symlink() or not (path.is_dir() or path.suffix in (".zip", ".ipynb")):
-            why = "is no folder, no .zip and no .ipynb"
+            why = "is neither a folder nor a .zip nor a .ipynb"
             found.unmatched.append(Fault(_owner_of(path, hand_ins), path.name, why))
             continue
         try:
@@ -182,7 +182,7 @@ def _read(file: File) -> NotebookNode:
 
 
 def matching(notebook: NotebookNode, hand_ins: Mapping[str, HandIn]) -> str | None:
-    """Return the hand-in of which a notebook has most cells, or None if it has none of any."""
+    """Return the hand-in of which a notebook has most cells, or None if it has no cell of any."""
     cells = set(graded_ids(notebook))
     shared = {name: len(cells & hand_in.cells) for name, hand_in in hand_ins.items()}
     best = max(shared, key=lambda name: shared[name])
@@ -239,7 +239,7 @@ def _look_at_names(found: Found, hand_ins: Mapping[str, HandIn]) -> None:
             continue
         others = by_name[_folded(each.named), each.hand_in] - {each.student}
         if each.named and others:
-            found.note(each, f"has the numbers of {each.named}, as {', '.join(sorted(others))}")
+            found.note(each, f"has the numbers of {each.named}, like {', '.join(sorted(others))}")
 
 
 def identifiers(students: list[str]) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""One submission, graded in a process of its own: what it eats or ends, it eats or ends alone.
+"""Grade one submission in a process of its own, so its faults affect no other submission.
 
-Run by `tools.course.grade` as ``python -m tools.course.worker COURSE STUDENT HAND_IN SECONDS
-MEGABYTES``. Ends with 0 where nbgrader did its work, and with 3, and the reason on standard error,
-where not.
+`tools.course.grade` runs it as ``python -m tools.course.worker COURSE STUDENT HAND_IN SECONDS
+MEGABYTES``. The exit code is 0 if nbgrader did its work. Otherwise it is 3, and the reason is on
+standard error.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ FAILED = 3
 def limit(megabytes: int) -> bool:
     """Limit the memory of this process and of each that it starts; say whether that is possible.
 
-    A kernel inherits the limit, and cannot raise it again. Where there are no such limits, as on
-    Windows, and on a macOS that refuses them, False.
+    A kernel inherits the limit, and cannot raise it again. It is not possible on Windows, which has
+    no such limits, and on a macOS that refuses them.
     """
     # Where the whole computer is short of memory, Linux ends this process first.
     with contextlib.suppress(OSError):

@@ -33,9 +33,11 @@ def main() -> int:
         epilog="Exit codes: 0 nothing found, 1 something found, 2 wrong usage.",
     )
     parser.add_argument(
-        "--draw", type=int, metavar="N", help="print N sentences from as many places instead"
+        "--draw", type=int, metavar="N", help="print N sentences, each from another file, instead"
     )
-    parser.add_argument("--seed", help="what to draw with (default: the commit's hash)")
+    parser.add_argument(
+        "--seed", help="text that decides which are drawn (default: the commit's hash)"
+    )
     parser.add_argument("parts", nargs="*", metavar="PART", help="how the names of places begin")
     asked = parser.parse_args()
     root = find_root(Path.cwd())

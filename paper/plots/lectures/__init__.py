@@ -1,1 +1,1 @@
-"""The drawings of the lecture notebooks: each draws one state of what a slider moves."""
+"""The drawings of the lecture notebooks: each shows the state that its sliders choose."""

@@ -143,7 +143,7 @@ def coin_error(share: ArrayLike, noisy: float, rounds: int) -> Floats:
     Parameters
     ----------
     share : array
-        Of the noisy coin.
+        Share of the noisy coin.
     noisy : float
         Noise of the noisy coin; that of the other is 1 euro.
     rounds : int
@@ -161,7 +161,7 @@ def two_coins(place: FigureBase, share: float, noisy: float, rounds: int) -> Non
     ----------
     place : figure or part of one
     share : float
-        Of the noisy coin, in per cent.
+        Share of the noisy coin, in per cent.
     noisy, rounds
         As for `coin_error`.
     """
@@ -186,17 +186,17 @@ def two_coins(place: FigureBase, share: float, noisy: float, rounds: int) -> Non
 
 
 def coin_tosses(place: FigureBase, share: float, noisy: float, tosses: int, seed: int) -> None:
-    """Draw how 4,000 estimates scatter, each from so many tosses of two fair coins.
+    """Draw how 4,000 estimates scatter, each from a given number of tosses of two fair coins.
 
     Parameters
     ----------
     place : figure or part of one
     share : float
-        Of the noisy coin, in per cent.
+        Share of the noisy coin, in per cent.
     noisy : float
         As for `coin_error`.
     tosses : int
-        Of both coins together.
+        Number of tosses of both coins together.
     seed : int
     """
     rng = np.random.default_rng(seed)
@@ -219,14 +219,14 @@ def coin_tosses(place: FigureBase, share: float, noisy: float, tosses: int, seed
 
 @cache
 def _with_third(factor: float) -> Floats:
-    """Return the best shares when the third action is so many times as noisy."""
+    """Return the best shares when the noise of the third action has another size."""
     x, scale = BALL.bandit.features, np.where(np.arange(5) == 2, factor**2, 1.0)
     c = target_direction(x, BALL.policy)
     return optimal_design(x, BALL.bandit.variances * scale, direction=c).weights
 
 
 def noisier_third(place: FigureBase, noise: float) -> None:
-    """Draw the best shares when the third action is so many times as noisy.
+    """Draw the best shares when the noise of the third action has another size.
 
     Parameters
     ----------

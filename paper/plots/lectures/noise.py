@@ -1,4 +1,4 @@
-"""Third lecture: wrong variances, how long to explore, two looks, and statements to audit."""
+"""Third lecture: wrong variances, how long to explore, what exploration leaves open, audits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WIDE = 2.6
 
 
 def excess(variances: ArrayLike) -> float:
-    """Return what shares cost that would be best for these variances, in per cent."""
+    """Return what the shares cost that are best for other variances, in per cent."""
     shares = optimal_design(ARROWS, variances, direction=C).weights
     return float(100 * (pe_loss(shares, ARROWS, SIGMA**2, direction=C) / ORACLE.value - 1))
 
@@ -41,14 +41,14 @@ def _valley(ax: Axes) -> None:
 
 
 def belief(place: FigureBase, ratio: float) -> None:
-    """Draw what it costs to take the noise of the first action for so many times the truth.
+    """Draw what it costs to take the noise of the first action for a multiple of the truth.
 
     Parameters
     ----------
     place : figure or part of one
     ratio : float
-        Noise as believed over the true one. From 2 on other actions look best, and the curve, which
-        is that of the right ones, no longer holds.
+        The believed noise divided by the true noise. From 2 on, other actions look best, and the
+        curve, which is drawn for the right actions, no longer holds.
     """
     ax = place.subplots()
     _valley(ax)
@@ -60,7 +60,7 @@ def belief(place: FigureBase, ratio: float) -> None:
 def explorations(
     place: FigureBase, length: int, found: Mapping[int, tuple[Floats, Floats]]
 ) -> None:
-    """Draw where explorations of one length end in the valley.
+    """Draw where explorations of one length end on the curve of the cost.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def explorations(
     length : int
         Rounds of exploration.
     found : mapping
-        By length: estimated ratios of the two noises over the true one, and what each costs as a
-        share.
+        For each length of exploration, estimated ratios of the two noises, divided by the true
+        ratio, and what each costs as a share.
     """
     ax = place.subplots()
     _valley(ax)
@@ -120,13 +120,13 @@ def _excess_of_third(sigma: float) -> float:
 
 
 def unseen(place: FigureBase, off: float) -> None:
-    """Draw one of the ellipses through the two points that two looks show, and what it costs.
+    """Draw an ellipse of noise that fits both explored actions, and what it costs to believe it.
 
     Parameters
     ----------
     place : figure or part of one
     off : float
-        The entry of the noise matrix that nobody saw.
+        The entry of the noise matrix that exploration does not determine.
     """
     turn = np.linspace(0, 2 * np.pi, 721)
     unit = np.array([np.cos(turn), np.sin(turn)])
@@ -163,7 +163,7 @@ def regret_shares(
     budgets : array
         Numbers of rounds.
     lines : mapping
-        By label: the share at each budget, in per cent, and the colour.
+        For each label, the share at each budget, in per cent, and the colour.
     """
     ax = place.subplots()
     rounds = np.asarray(budgets, dtype=float)
@@ -180,7 +180,7 @@ def regret_shares(
 
 
 def rounded_up(place: FigureBase, rounds: int) -> None:
-    """Draw how many pulls two actions take that share the rounds evenly, each count rounded up.
+    """Draw the pulls of two actions that share the rounds evenly, with each count rounded up.
 
     Parameters
     ----------

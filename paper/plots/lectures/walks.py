@@ -25,12 +25,12 @@ COLOURS = (BEST, figures.COLOURS["green"], POLICY)
 
 
 def quarters(weights: ArrayLike) -> float:
-    """Return how many quarter steps a walk takes that goes this far along each action."""
+    """Return the number of quarter steps of a walk, from its distance along each action."""
     return float(4 * np.abs(np.asarray(weights)) @ SIGMA)
 
 
 def with_detour(detour: float) -> Floats:
-    """Return the policy's own walk with so much of the round trip taken off."""
+    """Return the policy's own walk without some part of its round trip."""
     weights: Floats = OWN - detour * ROUND_TRIP
     return weights
 
@@ -75,7 +75,7 @@ def detour(place: FigureBase, removed: float) -> None:
 
 
 def _set(ax: Axes, sigma: Floats, stretch: float) -> None:
-    """Draw what so many steps reach, with the ends of the scaled arrows."""
+    """Draw what a number of steps reaches, with the ends of the scaled arrows."""
     corners = stretch * elfving_set(sigma)
     ax.fill(*corners.T, color=figures.PALE["blue"], zorder=0)
     ax.plot(*np.vstack([corners, corners[:1]]).T, color=BEST, linewidth=1.5)
@@ -98,7 +98,7 @@ def _set(ax: Axes, sigma: Floats, stretch: float) -> None:
 
 
 def reach(place: FigureBase, steps: float) -> None:
-    """Draw all points that so many quarter steps reach, and c.
+    """Draw all points that a number of quarter steps reaches, and c.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def turned(place: FigureBase, angle: float) -> None:
     ----------
     place : figure or part of one
     angle : float
-        Of c, in degrees.
+        Angle of c, in degrees.
     """
     turn = np.radians(angle)
     c = np.array([np.cos(turn), np.sin(turn)])
@@ -153,7 +153,7 @@ def highest_slope(angle: float) -> Floats:
     Parameters
     ----------
     angle : float
-        Of the direction, in degrees.
+        Angle of the direction, in degrees.
     """
     turn = np.radians(angle)
     uphill = np.array([np.cos(turn), np.sin(turn)])
@@ -194,7 +194,7 @@ def noisier_diagonal(place: FigureBase, sigma: float) -> None:
     ----------
     place : figure or part of one
     sigma : float
-        Of the third action.
+        Standard deviation of the noise of the third action.
     """
     noise = np.array([3.0, 4.0, sigma])
     design = optimal_design(ARROWS, noise**2, direction=C)
