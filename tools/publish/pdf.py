@@ -46,7 +46,7 @@ READY = """async (anchors) => {
     const mark = document.createElement("a");
     mark.href = `#${encodeURIComponent(anchor)}`;
     mark.textContent = ".";
-    mark.style.cssText = "color: transparent; text-decoration: none";
+    mark.style.textDecoration = "none";
     marks.append(mark);
   }
   document.querySelector("article").append(marks);
