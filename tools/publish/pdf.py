@@ -68,6 +68,8 @@ SOLUTIONS = """(only) => {
 }"""
 TITLE = "SPEED: a reproducible companion"
 SOLVED = "Solutions"
+#: A4 without the margins of print.css, in pixels.
+PAPER = {"width": 673, "height": 987}
 COVER = """<!doctype html><html lang="en-GB"><meta charset="utf-8"><title>{title}</title><style>
 @page {{ size: A4; margin: 18mm 16mm; }}
 body {{ font: 10.5pt/1.45 system-ui, sans-serif; margin: 0; }}
@@ -124,7 +126,9 @@ def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], 
     html = html.resolve()
     pages = reading_order(html)
     with a_browser() as browser:
-        window = browser.new_page(viewport={"width": 760, "height": 1080}, color_scheme="light")
+        window = browser.new_page(viewport=PAPER, color_scheme="light")
+        # The page fits its formulas to the column that it sees.
+        window.emulate_media(media="print")
         parts = list(printed_parts(window, html, pages, tell))
 
         def front(first: int) -> bytes:
