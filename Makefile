@@ -24,7 +24,7 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book quick test check prose oldest browser audit lab refresh lock student grade slides bench bench-quick advice mutants clean
+.PHONY: help book quick test check prose oldest browser audit lab refresh lock student grade slides zip pdf wheel bench bench-quick advice mutants clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -84,6 +84,16 @@ grade: $(READY)  ## grade what students handed in (runs their code here): make g
 
 slides: $(READY)  ## make slides of the lectures that need no network, in _build/class
 	@$(PY) -m tools.course.slides
+
+# Both need a built book; the PDF also needs Chromium.
+zip: $(READY)  ## put the built book into one archive that opens without a network, in _build/publish
+	@$(PY) -m tools.publish zip
+
+pdf: $(READY)  ## make one PDF of the built book, in _build/publish (some minutes)
+	@$(PY) -m tools.publish pdf
+
+wheel: $(READY)  ## build the library's wheel, in _build/publish
+	@$(PY) -m uv build --wheel --quiet --no-build-isolation --out-dir _build/publish && rm -f _build/publish/.gitignore
 
 bench: $(READY)  ## compare the speed of the solvers with others, and store the results (about 15 minutes)
 	@$(PY) -m benchmarks

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import json
 import re
+import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -174,8 +176,8 @@ def installed_packages() -> Mapping[str, list[str]]:
         ("speedlib", LIBRARY, ("simulation", "tables")),
         ("paper", BOOK, ("book", "teach")),
         ("speedbook", BOOK, ("book",)),
-        ("tools", BOOK, ("book", "test", "teach", "mutation")),
-        ("tests", BOOK, ("book", "test", "teach")),
+        ("tools", BOOK, ("book", "test", "teach", "publish", "mutation")),
+        ("tests", BOOK, ("book", "test", "teach", "publish")),
     ],
 )
 def test_every_import_is_declared(folder: str, project: dict, extras: tuple[str, ...]) -> None:
@@ -187,6 +189,35 @@ def test_every_import_is_declared(folder: str, project: dict, extras: tuple[str,
     for module, _ in foreign_imports(folder):
         names = {canonicalize_name(name) for name in providers.get(module, [module])}
         assert module in ours or names & declared, f"{folder} imports {module}: declare {names}"
+
+
+def test_workflows_follow_their_schema_and_name_targets_that_exist() -> None:
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    assert [path.stem for path in workflows] == ["publish", "test"]
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema"]
+    done = subprocess.run(
+        [*command, "vendor.github-workflows", *map(str, workflows)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.M))
+    for path in workflows:
+        for line in re.findall(r"run: .*\bmake ([a-z ]+)", path.read_text()):
+            assert set(line.split()) <= targets
+    windows = re.search(r"```powershell\n(.*?)```", read("README.md"), flags=re.S)
+    assert windows is not None
+    tested = (ROOT / ".github" / "workflows" / "test.yml").read_text()
+    for line in windows[1].splitlines()[1:]:
+        assert line.partition("#")[0].strip() in tested
+
+
+def test_zenodo_is_given_what_the_citation_says() -> None:
+    ours, citation = json.loads(read(".zenodo.json")), yaml.safe_load(read("CITATION.cff"))
+    assert ours["title"] == citation["title"]
+    assert ours["keywords"] == citation["keywords"]
+    assert ours["creators"] == [{"name": each["name"]} for each in citation["authors"]]
+    assert [each["identifier"] for each in ours["related_identifiers"]] == [
+        each["value"] for each in citation["references"][0]["identifiers"]
+    ]
 
 
 def test_modules_are_short_enough_to_hold_one_idea() -> None:
