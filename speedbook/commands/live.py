@@ -11,6 +11,12 @@ from speedbook.commands.reporter import Reporter
 from speedbook.paths import file_fault, find_root
 from speedbook.run.live import Live, built_book, serve
 
+#: Printed below the address.
+HOW = (
+    "On the page of a notebook, change a number and run it. This address is the key: who has it "
+    "can run code here,\nwith your rights. Ctrl-C ends the live book and all its kernels."
+)
+
 
 def live(port: int, browser: bool, reporter: Reporter) -> ExitCode:
     """Serve the book until it is ended, and return the exit code."""
@@ -19,11 +25,7 @@ def live(port: int, browser: bool, reporter: Reporter) -> ExitCode:
         html = built_book(root)
 
     def ready(address: str) -> None:
-        reporter.say(
-            f"The live book: {address}\n"
-            "On the page of a notebook, change a number and run it. The address is the key: who has "
-            "it can run code on\nthis computer, with your rights. Ctrl-C ends the book and its kernels."
-        )
+        reporter.say(f"The live book: {address}\n{HOW}")
         if browser:
             webbrowser.open(address)
 
