@@ -53,8 +53,8 @@ def form_html(parameters: Sequence[Parameter], name: str) -> str:
     heads = "".join(f'<th class="head"><p>{head}</p></th>' for head in HEADS)
     rows = "\n".join(map(_row, parameters))
     return (
-        f'<form class="{FORM}" id="run-this-page" data-notebook="{escape(PurePosixPath(name).stem)}" novalidate '
-        'autocomplete="off">\n'
+        f'<form class="{FORM}" id="run-this-page" novalidate autocomplete="off" '
+        f'data-notebook="{escape(PurePosixPath(name).stem)}">\n'
         f'<table class="sb-parameters sb-table table">\n<thead><tr>{heads}</tr></thead>\n'
         f"<tbody>\n{rows}\n</tbody>\n</table>\n</form>"
     )

@@ -116,7 +116,8 @@ SpeedLive.form = (() => {
     note.replaceWith(panel);
     const jump = element("a", { href: "#run-this-page", textContent: "Change a number on this page" });
     jump.addEventListener("click", () => (form.form.closest("details").open = true));
-    document.querySelector(".sb-need, .sb-finding, h1")?.after(element("p", { className: "sb-live-jump" }, jump));
+    const above = ["sb-need", "sb-finding"].map((name) => document.querySelector(`.bd-article .${name}`)).find(Boolean);
+    above?.after(element("p", { className: "sb-live-jump" }, jump));
     form.form.closest("details").open = true;
     start.addEventListener("click", async () => {
       start.disabled = true;

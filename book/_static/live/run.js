@@ -113,7 +113,7 @@ SpeedLive.run = (() => {
       this.run = button("Run", true);
       this.stop = button("Stop");
       this.reset = button("Back to the book's values");
-      this.values = element("a", { href: "#run-this-page", textContent: "Values" });
+      this.values = element("a", { href: "#run-this-page", textContent: "Change values" });
       this.title = element("strong", { className: "sb-live-title" });
       this.about = element("span", { className: "sb-live-about" });
       this.status = element("p", { className: "sb-live-state" });
@@ -121,6 +121,8 @@ SpeedLive.run = (() => {
       this.progress = element("progress", { max: 1, value: 0 });
       this.progress.setAttribute("aria-label", "Cells that have run");
       const buttons = element("div", { className: "sb-live-buttons" }, this.run, this.stop, this.reset, this.values);
+      const picture = document.querySelector(".bd-article .tag_run-lead-picture figure[id]");
+      if (picture) buttons.append(element("a", { href: `#${picture.id}`, textContent: "See the picture" }));
       this.box = element("section", { className: "sb-live-bar" }, element("p", {}, this.title, " ", this.about), this.status, this.progress, buttons);
       this.box.setAttribute("aria-label", "Run this page");
       this.about.hidden = this.title.hidden = true;
