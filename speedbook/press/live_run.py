@@ -56,11 +56,15 @@ def warm(sources: Iterable[str]) -> None:
     What cannot be imported is left for the run, which will say so.
     """
     for source in sources:
-        with suppress(Exception):
-            for statement in ast.parse(source).body:
-                if isinstance(statement, ast.Import | ast.ImportFrom):
-                    module = ast.Module([statement], [])
-                    exec(compile(module, "<live page>", "exec"), {})
+        try:
+            statements = ast.parse(source).body
+        except (SyntaxError, ValueError):
+            continue
+        for statement in statements:
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                code = compile(ast.Module([statement], []), "<live page>", "exec")
+                with suppress(Exception):
+                    exec(code, {})
 
 
 def texts(

@@ -52,8 +52,6 @@ import os
 c = get_config()  # noqa: F821
 # Nobody reads the history, and kernels that run in parallel would wait for its database.
 c.HistoryManager.enabled = False
-# Kernels are local; their advice about encryption would hide what matters.
-c.IPKernelApp.log_level = "ERROR"
 
 # matplotlib prefers a file of settings in the working directory. If there is one, it is imported
 # from another directory.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,8 +136,24 @@ def _settle(root: Path) -> None:
 
 def _kernels(live: Live, origin: str) -> Any:
     """Return Jupyter's server, bound to a free port and not yet running."""
+    from jupyter_server.auth import PasswordIdentityProvider
     from jupyter_server.serverapp import ServerApp
+    from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
     from traitlets.config import Config
+
+    class Kernels(AsyncMappingKernelManager):
+        """Kernels that write nothing on the terminal: what a cell writes goes to its page."""
+
+        async def start_kernel(self, **how: Any) -> str:
+            nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            kernel: str = await super().start_kernel(**nowhere, **how)
+            return kernel
+
+    class OwnPages(PasswordIdentityProvider):
+        """Even with the token, only our own pages are answered."""
+
+        def should_check_origin(self, handler: Any) -> bool:
+            return True
 
     settings: Any = Config()
     settings.IdentityProvider.token = live.token
@@ -146,6 +163,8 @@ def _kernels(live: Live, origin: str) -> Any:
     server = settings.ServerApp
     server.ip, server.port, server.port_retries = ADDRESS, 0, 0
     server.allow_origin = origin
+    server.kernel_manager_class = Kernels
+    server.identity_provider_class = OwnPages
     server.root_dir = str(live.root)
     server.jpserver_extensions = {}
     server.terminals_enabled = False

@@ -26,7 +26,8 @@ few: list[str] = ["a", "b"]  # names [or empty]
 )
 
 #: What people write, and what they write by mistake.
-TYPED = """5 3 50 51 2 -1 +7 007 1_000 1__0 _1 1_ 2e1 2.0e1 2.5 1e400 1e-400 0x10 1e16 9007199254740993
+TYPED = """
+5 3 50 51 2 -1 +7 007 1_000 1__0 _1 1_ 2e1 2.0e1 2.5 1e400 1e-400 0x10 1e16 9007199254740993
 ½ ² ٣ 0.35 .5 5. . -0.0 0 -0 1e-6 1E-6 1e-7 100 100.0 100.0000001 1_0.5_0 1._5 1e1_0 inf
 -Infinity nan NaN 1,5 1;5 1.5.2 True true TRUE false yes on 1 gaussian uniform Gaussian null
 None [] [1] [1,2] [1, [1 1] [[1]] [true] [null] {"a":1} [NaN] [1e2] [1.0] [01] ["1"]
