@@ -1,4 +1,4 @@
-"""What a live page asks of its kernel, besides the cells of its notebook.
+"""What the kernel of a live page does, besides the cells of its notebook.
 
 ``book/_static/live/run.js`` calls these functions. So the values that a reader types are read, and
 the numbers and verdicts in the text written, by the rules of a rerun.

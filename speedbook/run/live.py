@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from speedbook.run.execution import THREADS, kernel_environment
+from speedbook.run.execution import kernel_environment
 from speedbook.run.kernels import put_into
 from speedbook.run.loopback import ADDRESS, require_loopback
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: The first page: the address ``/`` would lead there without what follows the sign #.
 START = "book/preface.html"
-#: Where pages find thebe. It is not part of the built book, which asks nothing of a server.
+#: Where pages find thebe. It is not part of the built book, which needs no server.
 THEBE = Path(__file__).parent / "vendor" / "thebe"
 THEBE_ADDRESS = "/_live/thebe/"
 #: Seconds after which a kernel ends whose page is gone and that computes nothing.
@@ -130,7 +130,6 @@ def _settle(root: Path) -> None:
     settings["SPEEDBOOK_FIGURES_DIR"] = ""
     # Without this, each extension that some package installs would be loaded.
     settings["JUPYTER_NO_CONFIG"] = "1"
-    settings |= {name: os.environ.get(name, "1") for name in THREADS}
     put_into(os.environ, settings)
 
 
@@ -144,9 +143,11 @@ def _kernels(live: Live, origin: str) -> Any:
     class Kernels(AsyncMappingKernelManager):
         """Kernels that write nothing on the terminal: what a cell writes goes to its page."""
 
-        async def start_kernel(self, **how: Any) -> str:
-            nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            kernel: str = await super().start_kernel(**nowhere, **how)
+        async def start_kernel(  # type: ignore[override]
+            self, *what: Any, **how: Any
+        ) -> str:
+            how |= {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            kernel: str = await super().start_kernel(*what, **how)
             return kernel
 
     class OwnPages(PasswordIdentityProvider):
@@ -182,7 +183,7 @@ def _pages(html: Path, kernels: int) -> Application:
     """Return the application that serves the built book and thebe."""
     from tornado.web import Application, StaticFileHandler
 
-    # Whatever a notebook displays, its page asks nothing of another computer.
+    # Whatever a notebook displays, its page loads nothing from another computer.
     kernel = f"http://{ADDRESS}:{kernels} ws://{ADDRESS}:{kernels}"
     policy = (
         "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "

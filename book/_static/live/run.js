@@ -48,10 +48,10 @@ SpeedLive.run = (() => {
     }
 
     async start() {
-      const answer = await this.ask("api/kernels").catch(() => {
-        throw new Failed(GONE);
-      });
-      if (!answer.ok) throw new Failed(REFUSED);
+      const answer = await this.ask("api/kernels").catch(() => undefined);
+      // A refusal cannot be read from another port; that there is an answer can.
+      const there = answer ?? (await fetch(`${this.address}api`, { mode: "no-cors" }).catch(() => undefined));
+      if (!answer?.ok) throw new Failed(there ? REFUSED : GONE);
       if (!window.thebeCore) await fetchScript(THEBE);
       const { api } = window.thebeCore;
       const config = api.makeConfiguration({
