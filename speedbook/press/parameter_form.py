@@ -50,7 +50,7 @@ def form_html(parameters: Sequence[Parameter], name: str) -> str:
     name : str
         The path of the notebook.
     """
-    heads = "".join(f'<th class="head"><p>{head}</p></th>' for head in HEADS)
+    heads = "\n".join(f'<th class="head"><p>{head}</p></th>' for head in HEADS)
     rows = "\n".join(map(_row, parameters))
     return (
         f'<form class="{FORM}" id="run-this-page" novalidate autocomplete="off" '

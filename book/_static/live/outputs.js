@@ -33,6 +33,19 @@ SpeedLive.outputs = (() => {
     return card;
   };
 
+  // As the book mends its tables (speedbook/press/sphinx/page_html.py): a corner without text is a cell, not a head, and a
+  // number stays on a line with its error, and an interval with both its ends.
+  const mended = (content) => {
+    for (const head of content.querySelectorAll("th")) {
+      if (!head.textContent.trim()) head.replaceWith(element("td"));
+    }
+    for (const cell of content.querySelectorAll("td")) {
+      if (cell.children.length) continue;
+      cell.textContent = cell.textContent.replace(/(?<=\d) ± (?=\d)/g, "\u00a0±\u00a0").replace(/(?<=\d,) (?=[−-]?[\d.]+\])/g, "\u00a0");
+    }
+    return content;
+  };
+
   const code = (text, name) =>
     element(
       "div",
@@ -74,7 +87,7 @@ SpeedLive.outputs = (() => {
         const name = cardName(card);
         card.replaceWith(mergedCard(card, box && find([box], name), find(own, name)));
       }
-      return element("div", { className: "output text_html" }, content);
+      return element("div", { className: "output text_html" }, mended(content));
     }
 
     // Show the outputs of a cell. `toHtml` turns Markdown into HTML.

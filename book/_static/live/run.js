@@ -49,9 +49,7 @@ SpeedLive.run = (() => {
 
     async start() {
       const answer = await this.ask("api/kernels").catch(() => undefined);
-      // A refusal cannot be read from another port; that there is an answer can.
-      const there = answer ?? (await fetch(`${this.address}api`, { mode: "no-cors" }).catch(() => undefined));
-      if (!answer?.ok) throw new Failed(there ? REFUSED : GONE);
+      if (!answer?.ok) throw new Failed((await this.there()) ? REFUSED : GONE);
       if (!window.thebeCore) await fetchScript(THEBE);
       const { api } = window.thebeCore;
       const config = api.makeConfiguration({
@@ -75,7 +73,7 @@ SpeedLive.run = (() => {
     }
 
     get lost() {
-      return !this.session?.kernel || this.session.kernel.isDisposed || this.session.kernel.status === "dead";
+      return this.gone || !this.session?.kernel || this.session.kernel.isDisposed || this.session.kernel.status === "dead";
     }
 
     // Run code; return what it displays and whether it succeeded.
@@ -84,8 +82,31 @@ SpeedLive.run = (() => {
       const future = this.session.kernel.requestExecute({ code, allow_stdin: false, stop_on_error: true });
       const outputs = [];
       future.onIOPub = (message) => collect(outputs, message);
-      const reply = await future.done;
+      const reply = await this.unlessLost(future.done);
       return { outputs, well: reply.content.status === "ok" };
+    }
+
+    // Wait, but not for a server or a kernel that is no longer there: thebe would try for minutes to reach them again.
+    async unlessLost(answer) {
+      let watch;
+      const loss = new Promise((_, failed) => {
+        watch = setInterval(async () => {
+          if (!this.lost && this.session.kernel.connectionStatus === "connected") return;
+          this.gone = this.lost || !(await this.there());
+          if (this.gone) failed(new Failed(GONE));
+        }, 1000);
+      });
+      answer.catch(() => {});
+      try {
+        return await Promise.race([answer, loss]);
+      } finally {
+        clearInterval(watch);
+      }
+    }
+
+    // Whether the server answers at all; what it says to a stranger, it does not tell another port.
+    there() {
+      return fetch(`${this.address}api`, { mode: "no-cors" }).then(() => true, () => false);
     }
 
     // Run code of ours; return the JSON that it displays.
