@@ -12,6 +12,8 @@ AUDIT :=
 # The folder that `make lab` opens, and options for JupyterLab.
 NOTEBOOKS := notebooks
 LAB :=
+# Options of `speedbook live`: make live LIVE=--no-browser.
+LIVE :=
 # What students handed in, and options of `make grade`: make grade DIR=submissions GRADE="--seconds 30".
 DIR :=
 GRADE :=
@@ -24,13 +26,16 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book quick test check prose oldest browser audit lab refresh lock student grade slides zip pdf wheel bench bench-quick advice mutants clean
+.PHONY: help book live quick test check prose oldest browser audit lab refresh lock student grade slides zip pdf wheel bench bench-quick advice mutants clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
 
 book: $(READY)  ## run the notebooks that changed, and build the book in _build/html
 	@$(PY) -m speedbook build
+
+live: book  ## build the book if need be, and open it so its pages can run: make live LIVE="--port 8000 --no-browser"
+	@$(PY) -m speedbook live $(LIVE)
 
 quick: $(READY)  ## run the fast tests, which start no kernel and no program: about a minute
 	@$(PY) -m pytest -n 2 --dist worksteal -m "not slow"

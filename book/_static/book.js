@@ -62,3 +62,9 @@ window.addEventListener("load", async () => {
 document.addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll(".copybtn")) button.ariaLabel = "Copy";
 });
+
+// The address of a live book ends in the key to its kernels: keep it for this window, and out of sight.
+if (window.location.hash.startsWith("#live?")) {
+  window.sessionStorage.setItem("sb-live", window.location.hash.slice("#live?".length));
+  window.history.replaceState(null, "", window.location.pathname + window.location.search);
+}

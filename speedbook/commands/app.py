@@ -147,6 +147,31 @@ def rerun(
 
 
 @app.command()
+def live(
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="The port of the pages; by default, a free one."),
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+    ] = False,
+) -> None:
+    """Serve the built book, so its pages can run with other parameters.
+
+    The address that is printed is the key: only who has it can run code here. Both servers listen
+    on 127.0.0.1 alone. Ctrl-C or SIGTERM ends them and all kernels, with exit code 0.
+    """
+
+    def command() -> ExitCode:
+        from speedbook.commands.live import live
+        from speedbook.commands.reporter import Reporter
+
+        return live(port, not no_browser, Reporter())
+
+    raise end_with(command, "nothing was served yet")
+
+
+@app.command()
 def verify(
     claims: Annotated[
         list[str] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -15,6 +16,12 @@ from speedbook.text import counted, duration
 
 #: Where the book explains reruns.
 RERUN = "See {doc}`how to run a page again </book/rerun>`."
+#: Where it says how to run a page in the browser; scripts replace it where that is possible.
+LIVE = "`make live` opens the book so that you can run it here, with values of your own."
+#: On Windows the same command has another form.
+WINDOWS = "On Windows, in PowerShell:"
+#: What needs no quotation marks in PowerShell, where a comma separates.
+PLAIN = re.compile(r"[\w+:./=-]+", re.ASCII)
 
 
 def foot(notebook: NotebookNode, name: str) -> str:
@@ -29,14 +36,30 @@ def foot(notebook: NotebookNode, name: str) -> str:
     """
     parameters = notebook_parameters(notebook)
     count = counted(len(parameters), "parameter")
+    command = rerun_command(name, parameters)
     return (
         ":::::{div} sb-foot\n"
         "```{rubric} Run this page again\n```\n\n"
-        f"```bash\n{rerun_command(name, parameters)}\n```\n\n"
+        f"```bash\n{command}\n```\n\n"
+        f"{{.sb-windows}}\n{WINDOWS}\n\n"
+        f"```powershell\n{powershell(command)}\n```\n\n"
         f"{run_time(notebook)}{RERUN}\n\n"
+        f"{{.sb-live-note}}\n{LIVE}\n\n"
         f"::::{{dropdown}} {count}: type, default, meaning, range\n"
-        ":::{parameter-table}\n:::\n::::\n:::::"
+        ":::{parameter-form}\n:::\n::::\n"
+        ":::::"
     )
+
+
+def powershell(command: str) -> str:
+    """Return a command of `rerun_command` as PowerShell takes it."""
+    program, *words = shlex.split(command)
+    windows = program.replace("/bin/", "\\Scripts\\").replace("/", "\\")
+    return " ".join([windows, *map(_quoted, words)])
+
+
+def _quoted(word: str) -> str:
+    return word if PLAIN.fullmatch(word) else "'" + word.replace("'", "''") + "'"
 
 
 def run_time(notebook: NotebookNode) -> str:

@@ -20,9 +20,6 @@ from typing import Any
 import yaml
 from docutils.core import publish_parts
 from jinja2 import Environment, FileSystemLoader
-from markdown_it import MarkdownIt
-from mdit_py_plugins.amsmath import amsmath_plugin
-from mdit_py_plugins.dollarmath import dollarmath_plugin
 from nbformat import NotebookNode
 from pybtex.database import parse_file
 from pybtex.exceptions import PybtexError
@@ -34,6 +31,7 @@ from speedbook.notebook.files import V4, caption, code_cells, figure_name, read_
 from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown
 from speedbook.press.attachments import STAND_IN, with_stand_ins
+from speedbook.press.displayed import displayed
 from speedbook.press.front_matter import split_first
 from speedbook.press.lead import tagged_cells, take_lead
 from speedbook.press.run_reader import Book, Reader
@@ -256,7 +254,7 @@ def _shown(data: Mapping[str, str], about: Mapping[str, Any], captioned: bool) -
         # With a caption it is already in a figure.
         return {"text/html": picture if captioned else f"<figure>{picture}</figure>"}
     for kind in (kind for kind in TEXTS if len(data.get(kind, "")) in range(1, MOST)):
-        html = _without_formulas(data[kind]) if kind == "text/html" else _displayed(data[kind])
+        html = _without_formulas(data[kind]) if kind == "text/html" else displayed(data[kind])
         return {"text/html": html}
     return {"text/plain": _short(data.get("text/plain", ""))}
 
@@ -271,19 +269,3 @@ def _picture(kind: str, content: str, about: Mapping[str, Any]) -> str:
 def _without_formulas(html: str) -> str:
     r"""Keep MathJax out of pandas tables, where a column may be called ``\(x\)``."""
     return DATA_FRAME.sub(r"\g<0>mathjax_ignore ", html)
-
-
-def _displayed(text: str) -> str:
-    """Turn Markdown that a cell displayed into HTML.
-
-    It may contain names of columns and the like from the reader's files. Their ``<`` is a letter,
-    and so is a ``$`` next to a blank or a digit, as in sums of money.
-    """
-
-    def formula(content: str, about: Mapping[str, bool]) -> str:
-        return escape(rf"\[{content}\]" if about["display_mode"] else rf"\({content}\)")
-
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    markdown.use(dollarmath_plugin, allow_space=False, allow_digits=False, renderer=formula)
-    html = markdown.use(amsmath_plugin, renderer=escape).render(text)
-    return re.sub(r'(?s)<a href="(?!https?:|mailto:|#).*?>(.*?)</a>', r"\1", html)

@@ -78,8 +78,11 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
         cells.append(cell)
     page.cells = [*cells, _markdown(foot(notebook, name), "foot")]
     for cell in code_cells(page):
-        if HIDDEN & set(cell.metadata.get("tags", [])):
-            cell.metadata.tags.append("remove-cell")
+        tags = cell.metadata.setdefault("tags", [])
+        if HIDDEN & set(tags):
+            tags.append("remove-cell")
+        # MyST-NB makes a class of it, by which a live page finds the cell.
+        tags.append(f"run-{cell.id}")
     return page
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from speedbook.notebook.files import read_notebook
-from speedbook.press.run_page import _displayed
+from speedbook.press.displayed import displayed
 
 from ..written import AWKWARD, read, said
 from .test_names_in_plots import renderer
@@ -51,7 +51,7 @@ def test_the_page_of_own_data_shows_names_as_written(tmp_path, monkeypatch):
     values = {"table_file": str(tmp_path / FILE), "target": target, "leave_out": []}
     notebook = "notebooks/beyond/your-own-data.ipynb"
     (text,) = run(notebook, "read_measurements(\n", monkeypatch, **values)
-    words = read(_displayed(text))
+    words = read(displayed(text))
     assert f"This is {FILE}: 61 rows with the target {target} and 2 features." in words
     assert f"missing: {target} (1)." in words
 
@@ -67,6 +67,6 @@ def test_the_page_of_own_experiment_shows_names_as_written(tmp_path, monkeypatch
     notebook = "notebooks/beyond/your-own-experiment.ipynb"
     with renderer() as drawn:
         first, *_ = run(notebook, "experiment-allocation", monkeypatch, **values)
-    assert said(f"There is no file {tmp_path / FILE} yet") in read(_displayed(first))
+    assert said(f"There is no file {tmp_path / FILE} yet") in read(displayed(first))
     for name in actions:
         assert (name, False) in drawn

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from speedbook.notebook.files import serialise, to_notebook, with_run_time
 from speedbook.notebook.parameters import Parameter, read_parameters
-from speedbook.press.foot import another_value, foot, rerun_command, run_time
+from speedbook.press.foot import another_value, foot, powershell, rerun_command, run_time
 
 from .page_sources import page
 
@@ -23,7 +23,9 @@ def test_the_foot_holds_command_time_and_parameters_and_no_verdicts():
         "```bash\n.venv/bin/speedbook rerun b -p n=6\n```",
         "It ran in 22 seconds for this book. See {doc}`how to run a page again </book/rerun>`.",
         "{dropdown} 1 parameter: type, default, meaning, range",
-        ":::{parameter-table}\n:::",
+        ":::{parameter-form}\n:::",
+        "```powershell\n.venv\\Scripts\\speedbook rerun b -p n=6\n```",
+        "`make live`",
     ):
         assert part in text
     assert "claim-badge" not in text
@@ -60,6 +62,20 @@ def test_the_command_changes_the_first_parameter_that_it_can(line, argument):
     assert problems == []
     command = rerun_command("notebooks/a/fig1a.ipynb", parameters)
     assert command == f".venv/bin/speedbook rerun fig1a{argument}"
+
+
+@pytest.mark.parametrize(
+    ("posix", "windows"),
+    [
+        ("-p n=4", "-p n=4"),
+        ("-p many=1,2", "-p 'many=1,2'"),
+        ("-p 'names=a b'", "-p 'names=a b'"),
+        ("-p 'name=it'\"'\"'s'", "-p 'name=it''s'"),
+    ],
+)
+def test_powershell_has_its_own_quotation_marks(posix, windows):
+    command = powershell(f".venv/bin/speedbook rerun a {posix}")
+    assert command == f".venv\\Scripts\\speedbook rerun a {windows}"
 
 
 values = st.one_of(

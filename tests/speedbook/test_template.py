@@ -28,13 +28,14 @@ def test_a_page_goes_from_finding_to_picture_to_text_to_foot():
     top, picture, rest, _, why, code, foot = shown.cells
     assert top.source.startswith("# Title\n\n{.sb-finding}\nThe answer")
     assert picture.metadata == {
-        "tags": ["remove-input"],
+        "tags": ["remove-input", "run-lead-picture"],
         "mystnb": {"figure": {"caption": "It falls. In time.", "name": "fig-curve"}},
     }
     assert picture.outputs == notebook.cells[3].outputs
     assert (rest.source, why.source) == ("More.", "## Why")
     assert code.source == "draw('curve')"
-    assert (code.outputs, code.metadata) == ([], {"tags": ["hide-input", "lead"]})
+    assert code.outputs == []
+    assert code.metadata == {"tags": ["hide-input", "lead", f"run-{code.id}"]}
     assert foot.source.startswith(":::::{div} sb-foot")
 
 

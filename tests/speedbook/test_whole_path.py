@@ -86,7 +86,7 @@ def test_a_page_begins_with_its_finding_and_ends_with_how_to_run_it(built_book):
         ".venv/bin/speedbook rerun prop-1 -p seed=6",
         "It ran in ",
         "1 parameter: ",
-        "Parameter Default Meaning seed int 3 of the run at least 0",
+        "Parameter Value Meaning seed int of the run at least 0; default 3",
     ):
         assert part in text
     assert "supported" not in text

@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell, new_output
 from speedbook.commands.reporter import Reporter
 from speedbook.notebook.find import parameter_table
 from speedbook.notebook.parameters import Parameter
-from speedbook.press.run_page import _displayed
+from speedbook.press.displayed import displayed
 from speedbook.text import in_markdown, visible
 
 from ..written import AWKWARD, names, not_code, read, said
@@ -28,7 +28,7 @@ PLACES = ("{}", "the {} of", "- is **{}**: 3", "# {}", "> {}", "| a |\n|---|\n| 
 READERS = {
     "commonmark": MarkdownIt("commonmark").enable("table").render,
     "GitHub's": MarkdownIt("gfm-like", {"linkify": False}).render,
-    "a run's page": _displayed,
+    "a run's page": displayed,
 }
 
 

@@ -4,7 +4,8 @@ Directives
 
 - ``{ledger-table}`` and ``{ledger-totals}``: every claim with its verdict, and counts of them, see
   `speedbook.press.sphinx.ledger_table`.
-- ``{parameter-table}``: the parameters of the page's notebook.
+- ``{parameter-form}``: the parameters of the page's notebook, see
+  `speedbook.press.sphinx.live_page`.
 - ``{regret-table}``: the statements on regret in both readings, see
   `speedbook.press.sphinx.regret_table`.
 - ``{errata}`` and ``{errata-summary}``: the claims of the paper that fail, see
@@ -59,6 +60,7 @@ from speedbook.press.sphinx.errata import Errata, ErrataSummary
 from speedbook.press.sphinx.explorer import setup_explorer
 from speedbook.press.sphinx.formulas import setup_formulas
 from speedbook.press.sphinx.ledger_table import LedgerTable, LedgerTotals
+from speedbook.press.sphinx.live_page import bound, setup_live
 from speedbook.press.sphinx.map_groups import ClaimGroups
 from speedbook.press.sphinx.page_html import setup_page
 from speedbook.press.sphinx.picture import setup_picture
@@ -66,7 +68,6 @@ from speedbook.press.sphinx.regret_table import RegretTable
 from speedbook.press.sphinx.scoreboard import Scoreboard, ScoreRole
 from speedbook.press.sphinx.scripts import add_scripts
 from speedbook.press.sphinx.tables import (
-    ParameterTable,
     anchor,
     badge,
     page_ledger,
@@ -89,7 +90,8 @@ class LedgerRole(SphinxRole):
     def run(self) -> Found:
         """Return the text; an unknown address is reported and shown unchanged."""
         try:
-            return [nodes.Text(lookup(page_ledger(self.env)["claims"], self.text))], []
+            text = nodes.Text(lookup(page_ledger(self.env)["claims"], self.text))
+            return [bound(self.env, "ledger", self.text, text)], []
         except ValueError as error:
             logger.error("ledger: %s", error, location=self.get_location())
             return [nodes.problematic("", self.text)], []
@@ -108,7 +110,8 @@ class BadgeRole(SphinxRole):
             return [nodes.problematic("", self.text)], []
         verdict = Verdict(row["verdict"])
         text = f"{verdict.symbol} {verdict}"
-        return [badge(verdict, reference(self.env, anchor(self.text), text, warn=False))], []
+        shown = badge(verdict, reference(self.env, anchor(self.text), text, warn=False))
+        return [bound(self.env, "badge", self.text, shown)], []
 
 
 class QuotedRole(SphinxRole):
@@ -148,7 +151,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, the roles and the event handlers."""
     app.add_directive("ledger-table", LedgerTable)
     app.add_directive("ledger-totals", LedgerTotals)
-    app.add_directive("parameter-table", ParameterTable)
     app.add_directive("regret-table", RegretTable)
     app.add_directive("errata", Errata)
     app.add_directive("errata-summary", ErrataSummary)
@@ -165,6 +167,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_explorer(app)
     setup_picture(app)
     setup_formulas(app)
+    setup_live(app)
     app.connect("source-read", show_as_page)
     setup_page(app)
     app.connect("env-updated", keep_index_entries)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 
+from speedbook.press import parameter_form
 from speedbook.press.sphinx import advice_form, ledger_table, map_groups
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 SCRIPTS: Mapping[str, str] = {
     "advice.js": advice_form.FORM,
     "ledger.js": ledger_table.TABLE,
+    # In this order; on a live page the form fetches the others.
+    "live/values.js": parameter_form.FORM,
+    "live/form.js": parameter_form.FORM,
     "map.js": map_groups.MARK,
 }
 

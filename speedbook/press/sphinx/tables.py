@@ -1,4 +1,4 @@
-"""Parts of the tables on the book's pages, and the table of a notebook's parameters."""
+"""Parts of the tables on the book's pages."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.util.docutils import SphinxDirective
 
 from speedbook.claims.ledger import LEDGER, read_ledger
 from speedbook.claims.rules import Verdict
-from speedbook.notebook.files import read_notebook
-from speedbook.notebook.parameters import notebook_parameters
 from speedbook.press.cards import card_anchor, row_anchor
 
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
-
-    from speedbook.notebook.parameters import Parameter
 
 Content = Sequence[nodes.Node]
 
@@ -83,24 +78,3 @@ def card_link(env: BuildEnvironment, claim: str, row: dict[str, Any], text: str)
     if "estimate" in row:
         return reference(env, card_anchor(claim), text)
     return reference(env, "/" + row["notebook"].removesuffix(".ipynb"), text, "doc")
-
-
-class ParameterTable(SphinxDirective):
-    """List the parameters of the notebook from which this page is made."""
-
-    HEADS = ("Parameter", "Default", "Meaning")
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        notebook = read_notebook(Path(self.env.doc2path(self.env.docname)))
-        rows = [self._row(parameter) for parameter in notebook_parameters(notebook)]
-        return [table(self.HEADS, rows, "sb-parameters")]
-
-    @staticmethod
-    def _row(parameter: Parameter) -> nodes.row:
-        cells: list[Content] = [
-            [nodes.literal("", parameter.name), nodes.Text(" "), muted(parameter.type)],
-            [nodes.literal("", repr(parameter.default))],
-            [nodes.Text(f"{parameter.help} "), muted(parameter.rule)],
-        ]
-        return nodes.row("", *map(entry, cells))

@@ -1,0 +1,27 @@
+"""Markdown that a cell displayed, as HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html import escape
+
+from markdown_it import MarkdownIt
+from mdit_py_plugins.amsmath import amsmath_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+
+def displayed(text: str) -> str:
+    """Turn Markdown that a cell displayed into HTML.
+
+    It may contain names of columns and the like from the reader's files. Their ``<`` is a letter,
+    and so is a ``$`` next to a blank or a digit, as in sums of money.
+    """
+
+    def formula(content: str, about: Mapping[str, bool]) -> str:
+        return escape(rf"\[{content}\]" if about["display_mode"] else rf"\({content}\)")
+
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    markdown.use(dollarmath_plugin, allow_space=False, allow_digits=False, renderer=formula)
+    html = markdown.use(amsmath_plugin, renderer=escape).render(text)
+    return re.sub(r'(?s)<a href="(?!https?:|mailto:|#).*?>(.*?)</a>', r"\1", html)
