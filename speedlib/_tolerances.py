@@ -138,6 +138,17 @@ RESIDUAL_TOLERANCE = 1e-11
 #: exact arithmetic guard it, and fail with a margin of one.
 DIRECTION_MARGIN = 10.0
 
+#: Efficiency that a design within limits may miss: it comes from an interior-point method. The goal
+#: of its iterations is a hundredth of it; where rounding allows no more, the certificate says so.
+LIMITED_EFFICIENCY, LIMITED_GOAL = 1e-8, 1e-11
+
+#: Share by which a design may exceed its limits, or limits miss a sum of 1: as for a policy.
+LIMIT_TOLERANCE = 1e-8
+
+#: Relative growth of a ratio below which Dinkelbach's method has ended: what is left is added to
+#: its upper bound.
+RATIO_TOLERANCE = 1e-14
+
 # --- rounding errors --------------------------------------------------------------------------
 # Multiples of EPS, relative to the sum of the absolute values of the terms. Certificates that rest
 # on them are tested against exact arithmetic.
