@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from speedlib._tolerances import LIMITED_GOAL, PE_EFFICIENCY
-from speedlib.checks import Floats
+from speedlib._tolerances import LIMITED_GOAL, PE_EFFICIENCY, SNAPS
+from speedlib.checks import SMALLEST, Floats, Indices
 from speedlib.limits import Limits
 from speedlib.solvers._ellipsoid import Kernel, certified_value, largest_error
 from speedlib.solvers._span import whitening
@@ -46,9 +46,6 @@ STEPS, INNER, PATIENCE = 400, 25, 3
 #: Growth of the weight; the decrement below which a full step is taken, and the last; share of the
 #: way to a bound that a step may take.
 SHARPER, NEAR, TO_BOUND = 10.0, 0.25, 0.98
-
-#: Share of a bound below which a share counts as on it, one after the other, from the boldest.
-SNAPS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
 
 #: Actions kept in the dense system, per unknown of low rank, and at least.
 KEPT, KEPT_AT_LEAST = 3, 150
@@ -74,9 +71,7 @@ def solve(x: Floats, variances: Floats, kernel: Kernel, limits: Limits) -> Limit
     """
     points = x / np.sqrt(variances)[:, None]
     allowed = np.flatnonzero(limits.most > 0)
-    frame = whitening(
-        points[allowed], kernel.root, "features of the actions that the limits allow"
-    )
+    frame = whitening(points[allowed], kernel.root, "features of the actions that the limits allow")
     problem = _Problem(points[allowed] @ frame, frame.T @ kernel.root, _part(limits, allowed))
     path = _Path(problem.normalised())
     steps = path.walk()
@@ -92,6 +87,8 @@ def solve(x: Floats, variances: Floats, kernel: Kernel, limits: Limits) -> Limit
         return LimitedDesign(weights, worth.value, worth.efficiency_bound, scaled, steps)
 
     best = judged(problem.design(path.inner))
+    if not problem.open:
+        return best
     for snap in SNAPS:
         found = judged(problem.snapped(path.inner, snap))
         if found.efficiency_bound >= 1 - PE_EFFICIENCY:
@@ -100,7 +97,7 @@ def solve(x: Floats, variances: Floats, kernel: Kernel, limits: Limits) -> Limit
     return best
 
 
-def _part(limits: Limits, allowed: Floats) -> Limits:
+def _part(limits: Limits, allowed: Indices) -> Limits:
     return Limits(limits.least[allowed], limits.most[allowed], limits.costs[allowed])
 
 
@@ -152,7 +149,7 @@ class _Problem:
 
     def design(self, inner: Floats) -> Floats:
         """Return the design b for p."""
-        b = self.limits.least + self.free * inner / inner.sum()
+        b = self.limits.least + self.free * inner / max(float(inner.sum()), SMALLEST)
         return np.asarray(b / b.sum())
 
     def snapped(self, inner: Floats, share: float) -> Floats:
