@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._best_designs import best_design, complaint, target_of, value_of
+from speedlib._best_designs import best_design, complaint, value_of
 from speedlib._labels import check_order
+from speedlib._targets import target_of
 from speedlib._tolerances import LIMITED_EFFICIENCY, PE_EFFICIENCY, SMOOTH_EFFICIENCY
 from speedlib.checks import (
     Floats,

@@ -31,61 +31,15 @@ from numpy.typing import ArrayLike
 
 from speedlib._arrays import shown
 from speedlib._commitment import Commitment
-from speedlib._labels import check_order
-from speedlib.checks import (
-    Counts,
-    Floats,
-    check_count,
-    check_features,
-    check_policy,
-    check_rng,
-    check_rounds,
-    check_variances,
-    frozen,
-)
-from speedlib.criteria import mean_feature
+from speedlib._setting import Setting, make_setting
+from speedlib.checks import Counts, Floats
 from speedlib.estimators import ValueEstimate
-from speedlib.rewards import Rewards
+from speedlib.rewards import Rewards, check_rewards
 
 __all__ = ["Commitment", "Pull", "Setting", "Strategy", "Trial", "commit", "play"]
 
 #: Takes numbers of pulls, makes these pulls and returns the rewards.
 Pull = Callable[[Counts], Rewards]
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    r"""What every trial knows at its start (checked by `Strategy.begin`).
-
-    Parameters
-    ----------
-    features : array, shape (A, d)
-    policy : array, shape (A,)
-        The target policy.
-    rounds : int
-        The budget n.
-    rng : numpy.random.Generator
-    variances : array, shape (A,), or None
-        The true variances, for strategies that may know them.
-    replications : int or None
-        Number of independent trials run at once; None for a single live one.
-    direction : array, shape (d,)
-        The vector :math:`c = \sum_a \pi(a) x(a)`.
-    """
-
-    features: Floats
-    policy: Floats
-    rounds: int
-    rng: np.random.Generator
-    variances: Floats | None
-    replications: int | None
-    direction: Floats
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of counts: (A,), or (replications, A)."""
-        lead = () if self.replications is None else (self.replications,)
-        return (*lead, len(self.features))
 
 
 class Trial(ABC):
@@ -166,6 +120,96 @@ class Trial(ABC):
         RuntimeError
             If the last pulls are not known yet.
         """
+
+    def go_on(self, rewards: Rewards) -> Counts:
+        """Go on with what came of the pulls last requested; return the pulls that follow, (A,).
+
+        For an experiment in which rewards are lost, late or too many; `next_counts` insists on
+        those that were requested. Pulls whose rewards were lost count as made. Rewards that come
+        later can be passed with the next ones. Whether a reward is lost or late must not depend on
+        its size: no method can see what is missing.
+
+        Parameters
+        ----------
+        rewards : Rewards
+            All rewards since the pulls before, shape (A,), of whatever actions.
+
+        Raises
+        ------
+        ValueError
+            If they are too few to go on.
+        NotImplementedError
+            If the strategy does not offer it.
+        """
+        raise NotImplementedError(f"go_on: {self.name} does not offer it; use next_counts")
+
+    def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
+        """Estimate a value from all rewards that came since the last decision.
+
+        As `estimate`, but for any numbers of rewards: the coefficients are those for the rewards
+        that came. They do not depend on their sizes, so the estimate is unbiased and its interval
+        valid as long as what came does not depend on them either.
+
+        Parameters
+        ----------
+        rewards : Rewards
+            Shape (A,); late rewards of earlier phases are welcome.
+        policy : array, shape (A,), optional
+            The policy whose value is estimated; by default that of the trial.
+
+        Raises
+        ------
+        ValueError
+            If no rewards came.
+        RuntimeError
+            If the last pulls are not known yet.
+        NotImplementedError
+            If the strategy does not offer it.
+        """
+        raise NotImplementedError(f"estimate_of: {self.name} does not offer it; use estimate")
+
+    def to_json(self) -> str:
+        """Return the trial as text, which `from_json` reads; for single trials.
+
+        The text holds the choices of the strategy, the setting, the state of the random generator,
+        what is asked and what came. It can be read by people, and by later versions.
+        """
+        from speedlib._trial_json import trial_to_json  # it imports all strategies
+
+        return trial_to_json(self)
+
+    @staticmethod
+    def from_json(text: str, strategy: Strategy | None = None) -> Trial:
+        """Return the trial that was written by `to_json`: it requests the same pulls.
+
+        Parameters
+        ----------
+        text : str
+        strategy : Strategy, optional
+            For a strategy of your own, which the text only names: the object that began it.
+
+        Raises
+        ------
+        ValueError
+            If the text is no trial, or of a later version of the format.
+        """
+        from speedlib._trial_json import trial_from_json
+
+        return trial_from_json(text, strategy)
+
+    def _state(self) -> dict[str, Any]:
+        """Return what changes during the trial, in plain values; `_restore` takes it."""
+        raise NotImplementedError(f"to_json: {self.name} does not offer it")
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Take a state back into a trial that has just begun."""
+        raise NotImplementedError(f"from_json: {self.name} does not offer it")
+
+    def _came(self, rewards: Rewards) -> Rewards:
+        """Return rewards of a single trial, of whatever pulls."""
+        if self.setting.replications is not None:
+            raise ValueError("trial: lost or extra rewards are for single trials")
+        return check_rewards(rewards, len(self.setting.features))
 
     def error_given_pulls(self, variances: Floats) -> Floats:
         """Return the variance of the estimate given all pulls, under some variances, shape (...,).
@@ -340,6 +384,12 @@ class Strategy(ABC):
         """
         return False
 
+    #: Whether `begin` takes costs, bounds and several policies.
+    within_limits: ClassVar[bool] = False
+
+    #: Whether `begin` takes earlier rewards.
+    learns_from_history: ClassVar[bool] = False
+
     @property
     def name(self) -> str:
         """Name in tables and figures."""
@@ -354,16 +404,23 @@ class Strategy(ABC):
         rng: np.random.Generator | np.random.SeedSequence | int,
         variances: ArrayLike | None = None,
         replications: int | None = None,
+        importance: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        least: ArrayLike | None = None,
+        most: ArrayLike | None = None,
+        history: Rewards | None = None,
     ) -> Trial:
-        """Start a trial.
+        r"""Start a trial.
 
         Parameters
         ----------
         features : array, shape (A, d)
-        policy : array, shape (A,)
-            Target policy: entries of at least 0 that sum to 1.
+        policy : array, shape (A,) or (K, A)
+            Target policy: entries of at least 0 that sum to 1. With K of them the design is for
+            all, as in `speedlib.designs.optimal_design`; the trial estimates the value of their
+            weighted average, and `Trial.estimate_of` that of each.
         rounds : int
-            Budget n, at least 1.
+            Budget n, at least 1. With costs it is in their money.
         rng : numpy.random.Generator, SeedSequence or int
             Source of randomness.
         variances : array, shape (A,), optional
@@ -371,34 +428,36 @@ class Strategy(ABC):
             them.
         replications : int, optional
             Run this many independent trials at once.
+        importance, costs, least, most
+            Weights of the policies, costs of the actions and bounds on their shares, as in
+            `speedlib.designs.optimal_design`. The bounds hold in each phase, up to rounding to
+            whole pulls. For strategies that are `within_limits`.
+        history : Rewards, optional
+            Earlier rewards of the same actions, shape (A,). They count as explored: if they
+            determine all variances (`speedlib.identification.identifiability` of the actions with
+            two rewards), exploration is shorter by as many rounds as they have. Like exploration
+            rewards they do not enter the estimate unless the strategy keeps those. For strategies
+            that have `learns_from_history`.
 
         Raises
         ------
         ValueError
             If an argument breaks its rule, or the strategy needs variances and has none.
         """
-        check_order(features, {"policy": policy, "variances": variances})
-        features = check_features(features)
-        policy = check_policy(policy, len(features))
-        known = None
-        if self.knows_variances:
-            if variances is None:
-                free = ' (estimator="feasible" or "ols" needs none)'
-                hint = free if hasattr(self, "estimator") else ""
-                raise ValueError(f"variances: {self.name} needs the true variances; got None{hint}")
-            known = frozen(check_variances(variances, len(features), features=features))
-        setting = Setting(
-            features=frozen(features),
-            policy=frozen(policy),
-            rounds=check_rounds(rounds),
-            rng=check_rng(rng),
-            variances=known,
-            replications=(
-                None if replications is None else check_count("replications", replications, 1)
-            ),
-            direction=frozen(mean_feature(features, policy)),
+        return self._trial(
+            make_setting(
+                self,
+                features,
+                policy,
+                rounds,
+                rng=rng,
+                variances=variances,
+                replications=replications,
+                importance=importance,
+                limits={"costs": costs, "least": least, "most": most},
+                history=history,
+            )
         )
-        return self._trial(setting)
 
     @abstractmethod
     def _trial(self, setting: Setting) -> Trial: ...
