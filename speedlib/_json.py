@@ -51,7 +51,7 @@ def parts_of(text: str, kind: str, version: int) -> dict[str, Any]:
             f"text: has version {number} of the format, and this library reads {version}: "
             "install a newer one"
         )
-    return parts
+    return dict(parts)
 
 
 def read_parts(name: str, parts: Any, needed: Iterable[str]) -> dict[str, Any]:

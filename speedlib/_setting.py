@@ -100,12 +100,12 @@ class Setting:
         rows = [self.limits.nearest(row) for row in weights.reshape(-1, weights.shape[-1])]
         return np.stack(rows).reshape(weights.shape)
 
-    def affordable(self, counts: Counts, spent: Counts) -> Counts:
-        """Return the excess of the cost of pulls over what is left, 0 if there is none, (...,)."""
+    def overdrawn(self, counts: Counts, spent: Counts) -> Floats:
+        """Return by how much pulls cost more than what is left, 0 if they do not, shape (...,)."""
         if self.limits is None or not self.limits.priced:
             return np.zeros(counts.shape[:-1])
         over = (counts + spent) @ self.limits.costs - self.rounds
-        return np.maximum(0.0, over)
+        return np.asarray(np.maximum(0.0, over))
 
     def for_policy(self, policy: ArrayLike | None) -> Setting:
         """Return the setting with another policy to be evaluated."""

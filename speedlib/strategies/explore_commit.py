@@ -180,7 +180,7 @@ class ExploreThenCommitTrial(Trial):
         self._asked = frozen(
             exploration_counts(self._design, length, setting.rng, strategy.exploration_sampling)
         )
-        if setting.affordable(self._asked, self._spent).any():
+        if setting.overdrawn(self._asked, self._spent).any():
             raise ValueError(
                 f"rounds: {self.name} explores for {length} rounds, which cost more than the "
                 f"budget {setting.rounds}; raise it, or set exploration_rounds lower"
@@ -336,8 +336,8 @@ class ExploreThenCommitTrial(Trial):
         weights = np.broadcast_to(design, setting.shape)
         left = setting.left(spent, weights)
         counts = round_design(weights, left, rule)
-        while setting.affordable(counts, spent).any() and rule != "ceil" and np.any(left > 0):
-            left = np.maximum(0, left - (setting.affordable(counts, spent) > 0))
+        while setting.overdrawn(counts, spent).any() and rule != "ceil" and np.any(left > 0):
+            left = np.maximum(0, left - (setting.overdrawn(counts, spent) > 0))
             counts = round_design(weights, left, rule)
         return counts
 
