@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,10 +27,27 @@ from speedlib.criteria import mean_feature
 from speedlib.limits import Limits
 from speedlib.rewards import Rewards, check_rewards
 
-if TYPE_CHECKING:
-    from speedlib.trials import Strategy
-
 __all__ = ["Setting", "make_setting"]
+
+
+class Begins(Protocol):
+    """What is asked of a strategy before its trial begins."""
+
+    @property
+    def name(self) -> str:
+        """Name for messages."""
+
+    @property
+    def knows_variances(self) -> bool:
+        """Whether it needs the true variances."""
+
+    @property
+    def within_limits(self) -> bool:
+        """Whether it takes costs, bounds and several policies."""
+
+    @property
+    def learns_from_history(self) -> bool:
+        """Whether it takes earlier rewards."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +135,7 @@ class Setting:
 
 
 def make_setting(
-    strategy: Strategy,
+    strategy: Begins,
     features: ArrayLike,
     policy: ArrayLike,
     rounds: int,

@@ -11,31 +11,40 @@ from typing import Any
 
 import numpy as np
 
-import speedlib.strategies as offered
 from speedlib._arrays import shown
 from speedlib._json import parts_of, read_parts, written
+from speedlib._setting import Setting
 from speedlib.checks import Floats
 from speedlib.limits import Limits
 from speedlib.rewards import Rewards
-from speedlib.trials import Setting, Strategy, Trial
 
-__all__ = ["trial_from_json", "trial_from_parts", "trial_parts", "trial_to_json"]
+__all__ = ["register", "trial_from_json", "trial_from_parts", "trial_parts", "trial_to_json"]
 
 VERSION = 1
+
+#: The library's strategies by the names of their classes. Trials and strategies are not imported
+#: here, since they import this.
+_KINDS: dict[str, type[Any]] = {}
 _SETTING = ("features", "policy", "direction", "rounds", "variances", "limits", "targets")
 
 
-def trial_to_json(trial: Trial) -> str:
+def register(kind: type[Any]) -> None:
+    """Remember a strategy of the library; one of a user's own is passed to `from_json`."""
+    if kind.__module__.split(".")[0] == __name__.split(".")[0]:
+        _KINDS[kind.__name__] = kind
+
+
+def trial_to_json(trial: Any) -> str:
     """Return a single trial as text."""
     return written("trial", VERSION, trial_parts(trial))
 
 
-def trial_from_json(text: str, strategy: Strategy | None = None) -> Trial:
+def trial_from_json(text: str, strategy: Any = None) -> Any:
     """Return the trial of a text."""
     return trial_from_parts(parts_of(text, "trial", VERSION), strategy)
 
 
-def trial_parts(trial: Trial) -> dict[str, Any]:
+def trial_parts(trial: Any) -> dict[str, Any]:
     """Return a single trial as named parts with plain values."""
     setting = trial.setting
     if setting.replications is not None:
@@ -60,12 +69,12 @@ def trial_parts(trial: Trial) -> dict[str, Any]:
     }
 
 
-def trial_from_parts(parts: dict[str, Any], strategy: Strategy | None = None) -> Trial:
+def trial_from_parts(parts: dict[str, Any], strategy: Any = None) -> Any:
     """Return the trial of named parts."""
     parts = read_parts("text", parts, ("strategy", "setting", "state", "random generator"))
     if strategy is None:
         strategy = _strategy(parts["strategy"])
-    elif not isinstance(strategy, Strategy):
+    elif not callable(getattr(strategy, "begin", None)):
         raise TypeError(f"strategy: expected an object like SPEED(); got {shown(strategy)}")
     given = read_parts("setting", parts["setting"], _SETTING)
     history = given.get("history")
@@ -108,17 +117,17 @@ def limits_from_dict(parts: Any) -> Limits | None:
     return Limits.of(len(parts["costs"]), **{name: parts[name] for name in parts})
 
 
-def _choices(strategy: Strategy) -> dict[str, Any]:
+def _choices(strategy: Any) -> dict[str, Any]:
     """Return the class of a strategy and its parameters, if these are plain values."""
     choices = {each.name: _plain(getattr(strategy, each.name)) for each in fields(strategy)}
     return {"class": type(strategy).__name__, "choices": choices}
 
 
-def _strategy(parts: Any) -> Strategy:
+def _strategy(parts: Any) -> Any:
     parts = read_parts("strategy", parts, ())
     name, choices = parts.get("class"), parts.get("choices")
-    kind = getattr(offered, name, None) if isinstance(name, str) else None
-    if kind is None or not isinstance(choices, dict) or not issubclass(kind, Strategy):
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None or not isinstance(choices, dict):
         raise ValueError(
             f"strategy: the text names {shown(name or parts.get('name'))}, which is none of "
             "speedlib.strategies; pass the object that began the trial, strategy=..."
@@ -126,8 +135,7 @@ def _strategy(parts: Any) -> Strategy:
     values = {
         key: tuple(value) if isinstance(value, list) else value for key, value in choices.items()
     }
-    found: Strategy = kind(**values)
-    return found
+    return kind(**values)
 
 
 def _plain(value: Any) -> Any:

@@ -98,7 +98,8 @@ def test_the_certificate_can_be_checked_by_hand(kind: str, seed: int) -> None:
     losses = [pe_loss(design.weights, case.x, case.v, direction=column) for column in case.root.T]
     assert design.value == pytest.approx(sum(losses) * design.cost, rel=1e-9)
     prices = ((case.x @ design.dual.reshape(case.x.shape[1], -1)) ** 2).sum(axis=1) / case.v
-    worst = linprog(costs - prices, A_eq=np.ones((1, n)), b_eq=[1], bounds=list(zip(low, high)))
+    bounds = np.column_stack([low, high])
+    worst = linprog(costs - prices, A_eq=np.ones((1, n)), b_eq=[1], bounds=bounds)
     assert -worst.fun <= 1e-9 * float(costs.max())
     if case.criterion == "PE" and not kind.startswith("policies"):
         bound = float(case.root[:, 0] @ design.dual) ** 2
