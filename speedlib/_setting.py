@@ -31,7 +31,7 @@ __all__ = ["Setting", "make_setting"]
 
 
 class Begins(Protocol):
-    """What is asked of a strategy before its trial begins."""
+    """What a strategy has to say before its trial begins."""
 
     @property
     def name(self) -> str:

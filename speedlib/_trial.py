@@ -149,7 +149,7 @@ class Trial(ABC):
         """Return the trial as text, which `from_json` reads; for single trials.
 
         The text holds the choices of the strategy, the setting, the state of the random generator,
-        what is asked and what came. It can be read by people, and by later versions.
+        what is requested and what came. It can be read by people, and by later versions.
         """
         return trial_to_json(self)
 

@@ -1,15 +1,8 @@
 r"""An experiment that lives: rewards come late, some never, and the process stops every night.
 
-`Experiment` keeps the books of a single trial. It asks for batches of any size, takes rewards in
-any order and number, and says at any time what was asked, what came and what is still owed::
-
-    experiment = Experiment(SPEED.practical(), features, policy, 1000, seed=1)
-    batch = experiment.ask(100)                  # how often to try each action today
-    experiment.tell(actions, rewards)            # whatever has come
-    Path("experiment.json").write_text(experiment.to_json())      # in the evening
-
-    experiment = Experiment.from_json(Path("experiment.json").read_text())     # next morning
-    batch = experiment.ask(100, wait=False)      # go on without rewards that are missing
+`Experiment` keeps the books of a single trial. It plans batches of any size, takes rewards in any
+order and number, and says at any time what was requested, what came and what is still owed. Its
+text, `Experiment.to_json`, is all that has to be kept from one day to the next.
 
 *What is valid.* The last decision of a strategy that explores and commits fixes how often each
 action is tried, and the weights of the estimate depend on the numbers of later rewards alone, not
@@ -67,19 +60,19 @@ class Assignment:
 
 @dataclass(frozen=True, eq=False)
 class Books:
-    """What was asked, what came, and what is still owed.
+    """What was requested, what came, and what is still owed.
 
     Attributes
     ----------
     asked, came : ndarray of int, shape (A,)
-        Tries that were asked for, and rewards that came, of each action since the beginning.
+        Tries that were requested, and rewards that came, of each action since the beginning.
     owed : ndarray of int, shape (A,)
         Rewards that have not come, and were not written off.
     written_off : ndarray of int, shape (A,)
         Rewards that have not come, and without which the experiment has gone on. One that comes
-        late all the same is used, and is no longer counted here.
+        late is used still, and is no longer counted here.
     extra : ndarray of int, shape (A,)
-        Rewards beyond those that were asked for.
+        Rewards beyond those that were requested.
     """
 
     asked: Counts
@@ -103,7 +96,7 @@ class Experiment:
     seed : int
         Decides all that is drawn.
     names : iterable of str, optional
-        Names of the actions, to tell rewards by; by default numbers from "0".
+        Names of the actions, for `tell`; by default numbers from "0".
     variances, importance, costs, least, most, history
         As in `speedlib.trials.Strategy.begin`.
 
@@ -174,7 +167,7 @@ class Experiment:
 
     @property
     def books(self) -> Books:
-        """What was asked, what came, and what is still owed."""
+        """What was requested, what came, and what is still owed."""
         came = self._came.counts
         missing = np.maximum(self._asked - came, 0)
         off = np.minimum(self._off, missing)
@@ -188,12 +181,12 @@ class Experiment:
 
     @property
     def planned(self) -> Counts:
-        """Tries of the current phase that are still to be asked for, shape (A,)."""
+        """Tries of the current phase that are still to be requested, shape (A,)."""
         return np.asarray(np.maximum(self.trial.asked - self._made, 0))
 
     @property
     def finished(self) -> bool:
-        """Whether all tries have been asked for; rewards may still be owed."""
+        """Whether all tries have been requested; rewards may still be owed."""
         return self.trial.committed and not self.planned.any()
 
     @property
@@ -220,14 +213,14 @@ class Experiment:
         size : int, optional
             Tries of the batch, at least 1; by default all that is planned in this phase.
         wait : bool
-            Whether to wait for owed rewards before the next phase: nothing is asked for then. If
+            Whether to wait for owed rewards before the next phase: no try is requested then. If
             not, they are written off, and the next phase is decided by what came. If that is too
             little to decide by, an error says so.
 
         Returns
         -------
         array of int, shape (A,)
-            All zeros if everything was asked for, or rewards are to be waited for.
+            All zeros if everything was requested, or rewards are to be waited for.
         """
         size = None if size is None else check_count("size", size, 1)
         check_flag("wait", wait)
@@ -346,7 +339,7 @@ class Experiment:
 
     @classmethod
     def from_json(cls, text: str, strategy: Strategy | None = None) -> Experiment:
-        """Return the experiment that was written by `to_json`: it asks for the same tries.
+        """Return the experiment that was written by `to_json`: it requests the same tries.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ certificate, and the ellipsoid of :mod:`speedlib.solvers.exchange`.
 Write :math:`n = lQ + (1-L)\,p` with :math:`L = \sum_a l(a)` and :math:`Q = \sum n`. The least
 shares are then a fixed part, and p and Q the unknowns, with :math:`0 \le p \le cQ`,
 :math:`c = (u-l)/(1-L)`. Newton's system is a diagonal matrix plus one of rank d k, for k columns
-of C. Actions whose diagonal is large are eliminated by it; the others, about as many as that rank,
+of C. Actions whose diagonal is large are eliminated by it; the others, about that number,
 are kept in a dense system, so nothing is lost by cancellation.
 """
 
@@ -67,7 +67,7 @@ def solve(x: Floats, variances: Floats, kernel: Kernel, limits: Limits) -> Limit
     Raises
     ------
     ValueError
-        If no design within the limits can estimate what is asked for.
+        If no design within the limits can estimate the target.
     """
     points = x / np.sqrt(variances)[:, None]
     allowed = np.flatnonzero(limits.most > 0)

@@ -68,7 +68,7 @@ class _State(NamedTuple):
     coefficients : array, shape (..., A), or None
         Of all mean rewards.
     lost : int
-        Pulls whose rewards did not come in time, less rewards that were not asked for.
+        Pulls whose rewards did not come in time, less rewards that were not requested.
     """
 
     rewards: Rewards

@@ -199,7 +199,7 @@ class ExploreThenCommitTrial(Trial):
         return max(0, length - int(history.rounds)) if known.all() else length
 
     def _skip_empty_phases(self) -> None:
-        """Decide at once where nothing is asked for, as after a long history."""
+        """Decide at once where no pull is requested, as after a long history."""
         while not self.committed and not self._asked.any():
             self._advance(Rewards.none(self.setting.shape))
 
@@ -255,7 +255,7 @@ class ExploreThenCommitTrial(Trial):
         return self._asked
 
     def fill(self, rounds: int) -> Counts:
-        """Ask for more exploration in the current phase, to fill a batch; return what is added.
+        """Request more exploration in the current phase, to fill a batch; return what is added.
 
         Exploration takes at most half of the budget. After exploration nothing is added.
         """
@@ -296,7 +296,7 @@ class ExploreThenCommitTrial(Trial):
         return self._asked
 
     def _advance(self, rewards: Rewards) -> Counts:
-        """Take rewards of the pulls that were asked for, which count as made; decide what follows.
+        """Take rewards of the requested pulls, which count as made; decide what follows.
 
         The trial changes last of all, so a failure leaves it as it was.
         """
