@@ -329,7 +329,7 @@ class Experiment:
         parts = {
             "names": list(self.names),
             "asked": self._asked.tolist(),
-            "asked in this phase": self._made.tolist(),
+            "made in this phase": self._made.tolist(),
             "written off": self._off.tolist(),
             "came": self._came.as_dict(),
             "came since the last decision": self._fresh.as_dict(),
@@ -353,7 +353,7 @@ class Experiment:
             If the text is no experiment, or of a later version of the format.
         """
         parts = parts_of(text, "experiment", VERSION)
-        needed = ("names", "asked", "asked in this phase", "written off", "came", "visitors")
+        needed = ("names", "asked", "made in this phase", "written off", "came", "visitors")
         parts = read_parts("text", parts, (*needed, "came since the last decision"))
         found = cls.__new__(cls)
         found.trial = trial_from_parts(parts, strategy)

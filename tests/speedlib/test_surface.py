@@ -21,8 +21,8 @@ SURFACE = {
     "speedlib": """
         AOptimal AdaptiveNeyman Advice BookedOptimism Commitment CovarianceEstimate DOptimal Design
         DesignWarning Environment Experiment FittedSlope FixedDesign GOptimal Identifiability Limits
-        LinearBandit MSECurves OnPolicy Oracle PerArm PlugIn Rewards SPEED Saving Slope Strategy Trial
-        Uniform ValueEstimate advise best_exploration_length
+        LinearBandit MSECurves OnPolicy Oracle PerArm PlugIn Rewards SPEED Saving Slope Strategy
+        Trial Uniform ValueEstimate advise best_exploration_length
         ceil_counts commit design_efficiency efficient_counts estimate_covariance estimate_saving
         estimation_cost fit_environment fitted_slope floor_counts high_dimensional_ball
         identifiability information_matrix least_squares log_slope motivating_example mse_curve
