@@ -420,7 +420,8 @@ def test_a_closed_phase_goes_on_with_what_came(actions: Actions) -> None:
     assert (waiting.phase, (waiting.asked - waiting.seen).tolist()) == (1, [1, 0, 1])
     on = advance(begin(), [came], NAMES, closed=1)
     assert on.phase == 2 and on.asked.sum() <= 380
-    late = bandit.pull(on.asked + [1, 0, 0], np.random.default_rng(2))  # one of the first phase
+    more = on.asked + np.array([1, 0, 0])  # one of the first phase came late
+    late = bandit.pull(more, np.random.default_rng(2))
     done = advance(begin(), [came, late], NAMES, closed=1)
     assert done.estimate is not None and done.estimate.estimable
     lost = bandit.pull(np.maximum(on.asked - 5, 0), np.random.default_rng(3))
