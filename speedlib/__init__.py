@@ -28,7 +28,9 @@ from speedlib.environments import (
     unit_ball,
 )
 from speedlib.estimators import ValueEstimate, least_squares, policy_value
+from speedlib.experiment import Experiment
 from speedlib.identification import Identifiability, identifiability
+from speedlib.limits import Limits
 from speedlib.rewards import Rewards
 from speedlib.rounding import ceil_counts, efficient_counts, floor_counts, round_design
 from speedlib.savings import Saving, estimate_saving
@@ -71,10 +73,12 @@ __all__ = [
     "Design",
     "DesignWarning",
     "Environment",
+    "Experiment",
     "FittedSlope",
     "FixedDesign",
     "GOptimal",
     "Identifiability",
+    "Limits",
     "LinearBandit",
     "MSECurves",
     "OnPolicy",

@@ -138,6 +138,24 @@ RESIDUAL_TOLERANCE = 1e-11
 #: exact arithmetic guard it, and fail with a margin of one.
 DIRECTION_MARGIN = 10.0
 
+#: Efficiency that a design within limits may miss: it comes from an interior-point method, whose
+#: shares are never quite on their bounds.
+LIMITED_EFFICIENCY = 1e-8
+
+#: Gap at which that method ends: far below, so shares near a bound can be put on it afterwards.
+LIMITED_GOAL = 1e-11
+
+#: Shares of a bound below which a share is put on it, one after the other from the boldest. The
+#: certificate says whether the design is as good, so none of them can do harm.
+SNAPS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+
+#: Share by which a design may exceed its limits, or limits miss a sum of 1: as for a policy.
+LIMIT_TOLERANCE = 1e-8
+
+#: Relative growth of a ratio below which Dinkelbach's method has ended: what is left is added to
+#: its upper bound.
+RATIO_TOLERANCE = 1e-14
+
 # --- rounding errors --------------------------------------------------------------------------
 # Multiples of EPS, relative to the sum of the absolute values of the terms. Certificates that rest
 # on them are tested against exact arithmetic.

@@ -15,34 +15,26 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._best_designs import best_design, complaint, value_of
 from speedlib._labels import check_order
-from speedlib._tolerances import (
-    EPS,
-    PE_EFFICIENCY,
-    RESIDUAL_TOLERANCE,
-    SMOOTH_EFFICIENCY,
-    TIGHTEST_GAP,
-)
+from speedlib._targets import target_of
+from speedlib._tolerances import LIMITED_EFFICIENCY, PE_EFFICIENCY, SMOOTH_EFFICIENCY
 from speedlib.checks import (
     Floats,
     Indices,
     check_choice,
     check_features,
     check_policy,
-    check_psd,
     check_share,
     check_variances,
 )
 from speedlib.criteria import (
     CRITERIA,
-    chosen_direction,
-    criterion_value,
     information_matrix,
     pe_loss,
     target_direction,
 )
-from speedlib.solvers import elfving, exchange
-from speedlib.solvers._naming import points_are_features
+from speedlib.limits import Limits
 
 __all__ = [
     "CRITERIA",
@@ -104,6 +96,19 @@ class Design:
         One of ``CRITERIA``.
     iterations : int
         Iterations of the solver.
+    cost : float
+        Mean cost of a round, :math:`\sum_a b(a)\,\kappa(a)`; 1 without costs. A budget of B in
+        money lasts for B / cost rounds.
+
+    Notes
+    -----
+    With costs every value above is per unit of money: the mean squared error times the budget B,
+    for PE :math:`c^\top A(b)^- c \sum_a b(a)\kappa(a)`. For limits, or several policies, the
+    certificate is a matrix Y (a vector for one policy) such that no design b within the limits has
+    :math:`\sum_a b(a)\,(|Y^\top x(a)|^2/\sigma^2(a) - \kappa(a)) > 0`. Then the value of each is
+    at least :math:`(\mathrm{Tr}\,C^\top Y)^2`, where the columns of C are
+    :math:`\sqrt{\omega_k}\,c_k`. Without limits this says :math:`|Y^\top x(a)|^2 \le
+    \sigma^2(a)\,\kappa(a)` for each action.
 
     Examples
     --------
@@ -121,6 +126,7 @@ class Design:
     dual: Floats
     criterion: str
     iterations: int
+    cost: float = 1.0
     support: Indices = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,6 +152,10 @@ def optimal_design(
     policy: ArrayLike | None = None,
     direction: ArrayLike | None = None,
     matrix: ArrayLike | None = None,
+    importance: ArrayLike | None = None,
+    costs: ArrayLike | None = None,
+    least: ArrayLike | None = None,
+    most: ArrayLike | None = None,
     tolerance: float | None = None,
 ) -> Design:
     r"""Optimal design with a certificate of its efficiency.
@@ -169,12 +179,24 @@ def optimal_design(
         action are all 0, its variance may be 0: it informs nothing and gets no share.
     criterion : {"PE", "A", "D", "G", "linear"}
         What to minimise.
-    policy, direction : array-like, shape (A,) or (d,)
-        For ``"PE"`` exactly one of them: the target policy, or c itself.
+    policy, direction : array-like, shape (A,) or (d,); or (K, A) or (K, d)
+        For ``"PE"`` exactly one of them: the target policy, or c itself. With K rows, the weighted
+        average :math:`\sum_k \omega_k\, c_k^\top A(b)^- c_k` is minimised.
     matrix : array-like, shape (d, d)
         For ``"linear"``: the matrix K.
+    importance : array-like, shape (K,), optional
+        For several policies: the :math:`\omega_k`, at least 0, which are divided by their sum; by
+        default all equal.
+    costs : array-like, shape (A,), or number, optional
+        What a round of each action costs, positive. The budget is then in money: the criterion is
+        multiplied by the mean cost of a round (for ``"D"`` the information is divided by it). Not
+        for ``"G"``.
+    least, most : array-like, shape (A,), or number, optional
+        Bounds on the share of the rounds that each action receives, for ``"PE"``, ``"A"`` and
+        ``"linear"``. By default 0 and 1.
     tolerance : float, optional
-        How far the efficiency may fall short of 1: by default 1e-9 for ``"PE"`` and 1e-6 otherwise.
+        How far the efficiency may fall short of 1: by default 1e-9 for ``"PE"`` and 1e-6 otherwise;
+        1e-8 with bounds or several policies.
 
     Returns
     -------
@@ -202,16 +224,27 @@ def optimal_design(
 
     Examples
     --------
-    >>> optimal_design([[1.0, 0.0], [0.0, 1.0]], [1.0, 4.0], policy=[0.5, 0.5]).weights.round(6)
+    >>> one_hot, variances = [[1.0, 0.0], [0.0, 1.0]], [1.0, 4.0]
+    >>> optimal_design(one_hot, variances, policy=[0.5, 0.5]).weights.round(6)
+    array([0.333333, 0.666667])
+    >>> dear = optimal_design(one_hot, variances, policy=[0.5, 0.5], costs=[1, 4])
+    >>> dear.weights.round(6), round(dear.cost, 6)
+    (array([0.5, 0.5]), 2.5)
+    >>> optimal_design(one_hot, variances, policy=[0.5, 0.5], most=[1, 0.6]).weights.round(6)
+    array([0.4, 0.6])
+    >>> optimal_design(one_hot, variances, policy=[[1, 0], [0, 1]]).weights.round(6)
     array([0.333333, 0.666667])
     """
     check_choice("criterion", criterion, CRITERIA)
     columns = {"direction": direction, "matrix": matrix}
-    check_order(features, {"variances": variances, "policy": policy}, columns)
+    rows = {"variances": variances, "policy": policy, "costs": costs, "least": least, "most": most}
+    check_order(features, rows, columns)
     x = check_features(features)
     v = check_variances(variances, x.shape[0], features=x)
-    allowed = TOLERANCES[criterion] if tolerance is None else check_share("tolerance", tolerance)
-    return _optimum(criterion, x, v, _target(criterion, x, policy, direction, matrix), allowed)
+    limits = Limits.of(x.shape[0], costs=costs, least=least, most=most)
+    allowed = None if tolerance is None else check_share("tolerance", tolerance)
+    target = target_of(criterion, x, policy, direction, matrix, importance)
+    return _optimum(criterion, x, v, target, allowed, limits)
 
 
 def design_efficiency(
@@ -223,6 +256,10 @@ def design_efficiency(
     policy: ArrayLike | None = None,
     direction: ArrayLike | None = None,
     matrix: ArrayLike | None = None,
+    importance: ArrayLike | None = None,
+    costs: ArrayLike | None = None,
+    least: ArrayLike | None = None,
+    most: ArrayLike | None = None,
 ) -> float:
     r"""Certified lower bound on the efficiency of any design.
 
@@ -235,8 +272,9 @@ def design_efficiency(
     ----------
     weights : array-like, shape (A,)
         The design b: non-negative, summing to one.
-    features, variances, criterion, policy, direction, matrix
-        As in :func:`optimal_design`.
+    features, variances, criterion, policy, direction, matrix, importance, costs, least, most
+        As in :func:`optimal_design`. With bounds, b must be within them and is compared with the
+        best design that is.
 
     Returns
     -------
@@ -256,15 +294,19 @@ def design_efficiency(
     """
     check_choice("criterion", criterion, CRITERIA)
     rows = {"weights": weights, "variances": variances, "policy": policy}
+    rows |= {"costs": costs, "least": least, "most": most}
     check_order(features, rows, {"direction": direction, "matrix": matrix})
     x = check_features(features)
     b = check_policy(weights, x.shape[0], name="weights")
     v = check_variances(variances, x.shape[0], features=x)
-    target = _target(criterion, x, policy, direction, matrix)
-    value = criterion_value(criterion, b, x, v, target)
-    if criterion == "G":  # The best value is d, whatever the features.
-        return float(min(1.0, x.shape[1] / value))
-    best = _optimum(criterion, x, v, target, TOLERANCES[criterion])
+    limits = Limits.of(x.shape[0], costs=costs, least=least, most=most)
+    limits.check_within(b)
+    target = target_of(criterion, x, policy, direction, matrix, importance)
+    if criterion == "G" and not (limits.bounded or limits.priced):
+        # The best value is d, whatever the features.
+        return float(min(1.0, x.shape[1] / value_of(criterion, b, x, v, target, 1.0)))
+    best = _optimum(criterion, x, v, target, None, limits)
+    value = value_of(criterion, b, x, v, target, float(b @ limits.costs))
     if criterion == "D":
         ratio = float(np.exp((value - best.value) / x.shape[1]))
     else:
@@ -273,103 +315,20 @@ def design_efficiency(
 
 
 def _optimum(
-    criterion: str, x: Floats, v: Floats, target: Floats | None, tolerance: float
-) -> Design:
-    """Solve the problem; warn the caller's caller if it is not solved."""
-    if criterion == "PE":
-        assert target is not None
-        design = _pe_design(x, v, target)
-    else:
-        with points_are_features():
-            design = _smooth_design(x, v, criterion, target, tolerance)
-    if not design.efficiency_bound >= 1 - tolerance:
-        warnings.warn(_complaint(design, tolerance), DesignWarning, stacklevel=3)
-    return design
-
-
-def _pe_design(x: Floats, v: Floats, c: Floats) -> Design:
-    solution = elfving.solve(x, np.sqrt(v), c)
-    sound = solution.residual <= RESIDUAL_TOLERANCE
-    return Design(
-        weights=solution.weights,
-        value=solution.norm**2,
-        efficiency_bound=max(0.0, 1 - solution.gap) ** 2 if sound else 0.0,
-        dual=solution.dual,
-        criterion="PE",
-        iterations=solution.iterations,
-    )
-
-
-def _smooth_design(
-    x: Floats, v: Floats, criterion: str, matrix: Floats | None, tolerance: float
-) -> Design:
-    if criterion == "G":
-        found = exchange.solve(x, "G", tolerance=tolerance, name="features")
-    else:
-        points = x / np.sqrt(v)[:, None]
-        found = exchange.solve(points, criterion, matrix, tolerance=tolerance)
-    return Design(
-        weights=found.weights,
-        value=found.value,
-        efficiency_bound=found.efficiency_bound,
-        dual=found.dual,
-        criterion=criterion,
-        iterations=found.iterations,
-    )
-
-
-def _target(
     criterion: str,
     x: Floats,
-    policy: ArrayLike | None,
-    direction: ArrayLike | None,
-    matrix: ArrayLike | None,
-) -> Floats | None:
-    """Return c for "PE", K for "linear", None otherwise; refuse what the criterion does not use."""
-    if criterion != "PE" and (policy is not None or direction is not None):
-        raise ValueError(f'policy, direction: only for criterion "PE"; got criterion {criterion!r}')
-    if (criterion == "linear") != (matrix is not None):
-        raise ValueError(
-            'matrix: required by criterion "linear" and by no other; '
-            f"got criterion {criterion!r} {'with' if matrix is not None else 'without'} matrix"
-        )
-    if criterion == "PE":
-        return chosen_direction(x, policy, direction)
-    return None if matrix is None else check_psd("matrix", matrix, x.shape[1])
-
-
-def _complaint(design: Design, tolerance: float) -> str:
-    if design.criterion == "PE":
-        cause = (
-            "the features are so nearly dependent, or so unlike in length, that double precision "
-            "does not determine the optimum"
-        )
-        cure = "drop or combine nearly dependent features and actions, or allow a larger tolerance"
-    elif design.criterion == "G":
-        cause = (
-            f"after {design.iterations} iterations the largest x' inv(M) x is {design.value:.15g}, "
-            f"the optimum is {len(design.dual)}, and rounding allows no more"
-        )
-        cure = _cure_of_rounding(1.0 - design.efficiency_bound)
-    else:
-        cause = (
-            f"the solver stopped after {design.iterations} iterations, or rounding the features "
-            "(or the matrix) changes the optimum by as much"
-        )
-        cure = "drop or combine nearly dependent features, or allow a larger tolerance"
-    return (
-        f"{design.criterion}-optimal design: certified efficiency {design.efficiency_bound:.12g} "
-        f"misses 1 - {tolerance:g}, because {cause}; {cure}."
-    )
-
-
-def _cure_of_rounding(gap: float) -> str:
-    """Name the power of ten that holds as a tolerance; features matter if others would do more."""
-    power = int(np.ceil(np.log10(max(gap, EPS))))
-    cures = [f"allow a tolerance of 1e{power:03d}"] if power < 0 else []
-    if gap > TIGHTEST_GAP:
-        cures.append(
-            "centre or orthogonalise the features (the G-optimal design is the same for all "
-            "features with the same span as functions of the action)"
-        )
-    return ", or ".join(cures)
+    v: Floats,
+    target: Floats | None,
+    tolerance: float | None,
+    limits: Limits,
+) -> Design:
+    """Solve the problem; warn the caller's caller if it is not solved."""
+    allowed = TOLERANCES[criterion] if tolerance is None else tolerance
+    several = target is not None and target.ndim == 2 and criterion == "PE"
+    if tolerance is None and (limits.bounded or several):
+        allowed = LIMITED_EFFICIENCY
+    found = best_design(criterion, x, v, target, allowed, limits)
+    if not found.efficiency_bound >= 1 - allowed:
+        text = complaint(criterion, found, allowed, limits)
+        warnings.warn(text, DesignWarning, stacklevel=3)
+    return Design(criterion=criterion, **found._asdict())

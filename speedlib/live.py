@@ -21,8 +21,9 @@ from speedlib._names import check_names
 from speedlib._numerals import DECIMALS
 from speedlib._sheet import AnyPath, Sheet, did_you_mean, no_such_file, read_sheet
 from speedlib._table_text import cut
-from speedlib.checks import Counts, Floats, check_choice, check_policy
+from speedlib.checks import Counts, Floats, check_choice, check_count, check_policy
 from speedlib.estimators import ValueEstimate
+from speedlib.limits import Limits
 from speedlib.rewards import Rewards, check_rewards
 from speedlib.trials import Trial
 
@@ -60,6 +61,10 @@ class Actions:
         Names of the d features.
     lines : tuple of int
         Line number of each action in the file, from 1. Empty for actions that come from no file.
+    costs, least, most : ndarray, shape (A,), or None
+        Costs of the actions, and bounds on their shares, where columns hold them.
+    policies : ndarray, shape (K, A), or None
+        The target policies, where several columns hold them; `policy` is then their average.
     """
 
     names: tuple[str, ...]
@@ -67,9 +72,22 @@ class Actions:
     policy: Floats
     columns: tuple[str, ...]
     lines: tuple[int, ...] = ()
+    costs: Floats | None = None
+    least: Floats | None = None
+    most: Floats | None = None
+    policies: Floats | None = None
 
 
-def read_actions(path: AnyPath, *, separator: str = "auto", decimal: str = "auto") -> Actions:
+def read_actions(
+    path: AnyPath,
+    *,
+    separator: str = "auto",
+    decimal: str = "auto",
+    policy: str | Sequence[str] = PROBABILITY,
+    cost: str = "",
+    least: str = "",
+    most: str = "",
+) -> Actions:
     """Read the actions of an experiment.
 
     Parameters
@@ -79,6 +97,11 @@ def read_actions(path: AnyPath, *, separator: str = "auto", decimal: str = "auto
         policy, and a column of numbers for each feature.
     separator, decimal
         Separator of the entries and decimal mark: see `read_measurements`.
+    policy : str or sequence of str
+        The column with the target policy, or the columns of several.
+    cost, least, most : str
+        Columns that hold the costs and the bounds on shares of `speedlib.limits.Limits`; empty if
+        there are none. A column that is named here is no feature.
 
     Returns
     -------
@@ -96,24 +119,60 @@ def read_actions(path: AnyPath, *, separator: str = "auto", decimal: str = "auto
         sheet = read_sheet(path, separator)
     except FileNotFoundError:
         raise no_such_file(path) from None
+    shares = _policy_columns(policy)
+    bounds = {"cost": cost, "least": least, "most": most}
+    for argument, name in bounds.items():
+        if not isinstance(name, str):
+            raise TypeError(f"{argument}: must be the name of a column; got {shown(name)}")
+    named = {argument: name for argument, name in bounds.items() if name}
+    meant = (ACTION, *shares, *named.values())
+    if len(set(meant)) < len(meant):
+        raise ValueError(f"policy, cost, least, most: must name different columns; got {meant}")
     said = "a table of actions has the columns action, probability and its features"
-    sheet.require((ACTION, PROBABILITY), said, fixed=True)
-    sheet.refuse_strays((ACTION, PROBABILITY), any_case=True)
+    sheet.require((ACTION, *shares), said, fixed=True)
+    sheet.require(tuple(named.values()), "cost, least and most name columns of the table")
+    sheet.refuse_strays(meant, any_case=True)
     names = tuple(sheet.column(ACTION))
     _check_names(sheet, names)
-    columns = tuple(name for name in sheet.header if name not in (ACTION, PROBABILITY))
+    columns = tuple(name for name in sheet.header if name not in meant)
     if not columns or not names:
         raise ValueError(
             f"{path}: needs at least one action and one column with a feature; write a row for "
             "each action below the names of the columns"
         )
     faults = Faults(sheet.path)
-    point = sheet.decimal((*columns, PROBABILITY), decimal)
+    point = sheet.decimal((*columns, *meant[1:]), decimal)
     features = sheet.numbers(columns, point, faults)
-    (shares,) = sheet.numbers((PROBABILITY,), point, faults, cures=_POLICY)
-    policy = _policy(sheet, shares, faults)
+    policies = [
+        _policy(sheet, name, sheet.numbers((name,), point, faults, cures=_POLICY)[0], faults)
+        for name in shares
+    ]
+    limits = dict(zip(named, sheet.numbers(named.values(), point, faults), strict=True))
     faults.refuse()
-    return Actions(names, np.column_stack(features), policy, columns, tuple(sheet.lines))
+    if limits:
+        given = {"costs" if key == "cost" else key: limits[key] for key in limits}
+        try:
+            Limits.of(len(names), **given)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}; correct its column") from None
+    return Actions(
+        names,
+        np.column_stack(features),
+        policies[0] if len(policies) == 1 else np.mean(policies, axis=0),
+        columns,
+        tuple(sheet.lines),
+        limits.get("cost"),
+        limits.get("least"),
+        limits.get("most"),
+        np.stack(policies) if len(policies) > 1 else None,
+    )
+
+
+def _policy_columns(policy: str | Sequence[str]) -> tuple[str, ...]:
+    found = (policy,) if isinstance(policy, str) else check_names("policy", policy, ordered=True)
+    if not found or not all(found):
+        raise ValueError(f"policy: must name a column, or several; got {shown(policy)}")
+    return found
 
 
 def read_log(
@@ -196,7 +255,9 @@ class Progress:
     estimate: ValueEstimate | None
 
 
-def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progress:
+def advance(
+    trial: Trial, log: Sequence[Rewards], names: Iterable[str], *, closed: int = 0
+) -> Progress:
     """Pass the logged rewards to a new trial, phase by phase, until one is missing.
 
     Parameters
@@ -208,6 +269,11 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progr
         The rewards of each phase, as `read_log` returns them.
     names : iterable of str
         Names of the A actions in their order, all different: a list, an array or an index.
+    closed : int
+        Phases from the first that are closed: rewards that they lack are lost, and the experiment
+        goes on with those that came. A reward that comes after its phase was closed belongs into
+        the log of the phase in which it comes: otherwise it would change decisions that were made.
+        With 0 every reward is waited for, and none too many is accepted.
 
     Returns
     -------
@@ -233,6 +299,7 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progr
             raise ValueError(
                 "log: must hold the rewards of one trial; got those of several replications"
             )
+    check_count("closed", closed, 0)
     given = check_names("names", names, ordered=True)
     if len(given) != n_actions:
         raise ValueError(
@@ -242,7 +309,12 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progr
     asked, phase = trial.first_counts(), 1
     while True:
         seen = log[phase - 1] if phase <= len(log) else Rewards.none(asked.shape)
-        if np.any(seen.counts > asked):
+        if phase <= closed or (closed and np.all(seen.counts >= asked)):
+            if trial.committed:
+                return Progress(phase, asked, seen.counts, trial.estimate_of(seen))
+            asked, phase = trial.go_on(seen), phase + 1
+            continue
+        if not closed and np.any(seen.counts > asked):
             action = int(np.argmax(seen.counts - asked))
             raise ValueError(
                 f"log: phase {phase} requires {asked[action]} rounds of {given[action]!r}, and the "
@@ -264,17 +336,17 @@ def advance(trial: Trial, log: Sequence[Rewards], names: Iterable[str]) -> Progr
         asked, phase = trial.next_counts(seen), phase + 1
 
 
-def _policy(sheet: Sheet, shares: Floats, faults: Faults) -> Floats:
+def _policy(sheet: Sheet, name: str, shares: Floats, faults: Faults) -> Floats:
     """Return the probabilities; what keeps them from being a policy is added to the faults."""
-    readable = PROBABILITY not in faults.columns
+    readable = name not in faults.columns
     cure = "; write how often the target policy takes the action"
-    negative = find_negative(PROBABILITY, sheet.lines, shares, faults, cure)
+    negative = find_negative(name, sheet.lines, shares, faults, cure)
     if readable and not negative:
         try:
-            return check_policy(shares, len(shares), PROBABILITY)
+            return check_policy(shares, len(shares), name)
         except ValueError as error:
             lines = f"lines {sheet.lines[0]} to {sheet.lines[-1]}"
-            faults.add(PROBABILITY, str(error), f"; correct column {PROBABILITY}, {lines}")
+            faults.add(name, str(error), f"; correct column {name}, {lines}")
     return shares
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._arrays import real_array, shown
+from speedlib._json import parts_of, read_parts, written
 from speedlib._labels import check_order
 from speedlib.checks import (
     LARGEST,
@@ -128,6 +129,38 @@ class Rewards:
         deviations = (values - means[index]) ** 2
         scatters = np.bincount(index, weights=deviations, minlength=n_actions).astype(np.float64)
         return cls(counts, means, scatters)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return counts, means and scatters as lists of plain numbers."""
+        return {name: getattr(self, name).tolist() for name in ("counts", "means", "scatters")}
+
+    @classmethod
+    def from_dict(cls, parts: dict[str, Any]) -> Rewards:
+        """Return rewards from what `as_dict` returned."""
+        parts = read_parts("rewards", parts, ("counts", "means", "scatters"))
+        return cls(np.array(parts["counts"], dtype=np.int64), parts["means"], parts["scatters"])
+
+    def to_json(self) -> str:
+        """Return the statistics as text: they are the same to the last bit when they are read.
+
+        Examples
+        --------
+        >>> log = Rewards.from_log([0, 0, 2], [1.0, 3.0, 5.0], n_actions=3)
+        >>> Rewards.from_json(log.to_json()).means.tolist()
+        [2.0, 0.0, 5.0]
+        """
+        return written("rewards", 1, self.as_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Rewards:
+        """Return what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If the text holds no rewards, or is of a later version.
+        """
+        return cls.from_dict(parts_of(text, "rewards", 1))
 
     @classmethod
     def none(cls, shape: tuple[int, ...]) -> Rewards:

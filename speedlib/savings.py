@@ -169,6 +169,12 @@ def estimate_saving(
     setting = trial.setting
     if setting.replications is not None:
         raise ValueError(f"trial: must be a single trial; got {setting.replications} replications")
+    bounds = setting.limits
+    if setting.targets is not None or setting.history is not None or (bounds and bounds.priced):
+        raise ValueError(
+            "trial: must evaluate one policy, without costs and without a history; rounds are not "
+            "alike otherwise, and their number says little"
+        )
     # Refuses what is too early, and rewards of other pulls.
     estimable = trial.estimate(rewards).estimable
     if not estimable:
@@ -192,7 +198,13 @@ def estimate_saving(
     world = LinearBandit(setting.features, theta, variances=variances)
     rng = np.random.default_rng([check_count("seed", seed, 0), 2])
     again = trial.strategy.begin(
-        setting.features, setting.policy, setting.rounds, rng=seed, replications=repetitions
+        setting.features,
+        setting.policy,
+        setting.rounds,
+        rng=seed,
+        replications=repetitions,
+        least=None if bounds is None else bounds.least,
+        most=None if bounds is None else bounds.most,
     )
     assert isinstance(again, ExploreThenCommitTrial)
     last = world.pull(commit(again, lambda counts: world.pull(counts, rng)).counts, rng)

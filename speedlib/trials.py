@@ -31,19 +31,10 @@ from numpy.typing import ArrayLike
 
 from speedlib._arrays import shown
 from speedlib._commitment import Commitment
-from speedlib._labels import check_order
-from speedlib.checks import (
-    Counts,
-    Floats,
-    check_count,
-    check_features,
-    check_policy,
-    check_rng,
-    check_rounds,
-    check_variances,
-    frozen,
-)
-from speedlib.criteria import mean_feature
+from speedlib._setting import Setting, make_setting
+from speedlib._trial import Trial
+from speedlib._trial_json import register
+from speedlib.checks import Counts
 from speedlib.estimators import ValueEstimate
 from speedlib.rewards import Rewards
 
@@ -51,160 +42,6 @@ __all__ = ["Commitment", "Pull", "Setting", "Strategy", "Trial", "commit", "play
 
 #: Takes numbers of pulls, makes these pulls and returns the rewards.
 Pull = Callable[[Counts], Rewards]
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    r"""What every trial knows at its start (checked by `Strategy.begin`).
-
-    Parameters
-    ----------
-    features : array, shape (A, d)
-    policy : array, shape (A,)
-        The target policy.
-    rounds : int
-        The budget n.
-    rng : numpy.random.Generator
-    variances : array, shape (A,), or None
-        The true variances, for strategies that may know them.
-    replications : int or None
-        Number of independent trials run at once; None for a single live one.
-    direction : array, shape (d,)
-        The vector :math:`c = \sum_a \pi(a) x(a)`.
-    """
-
-    features: Floats
-    policy: Floats
-    rounds: int
-    rng: np.random.Generator
-    variances: Floats | None
-    replications: int | None
-    direction: Floats
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of counts: (A,), or (replications, A)."""
-        lead = () if self.replications is None else (self.replications,)
-        return (*lead, len(self.features))
-
-
-class Trial(ABC):
-    """One run of a strategy: it requests pulls, takes their rewards and returns an estimate.
-
-    A trial requests pulls once or several times and then is `committed`: no later pulls depend on
-    rewards still to come.
-
-    Parameters
-    ----------
-    setting : Setting
-    name : str
-        The strategy's name, for messages.
-
-    Examples
-    --------
-    >>> from speedlib import SPEED, unit_ball
-    >>> ball, rng = unit_ball(), np.random.default_rng(2)
-    >>> trial = SPEED.practical(exploration_rounds=40).begin(
-    ...     ball.bandit.features, ball.policy, rounds=400, rng=1
-    ... )
-    >>> rewards = ball.bandit.pull(trial.first_counts(), rng)  # in an experiment: make these pulls
-    >>> last = trial.next_counts(rewards)
-    >>> estimate = trial.estimate(ball.bandit.pull(last, rng))
-    >>> int(last.sum()), trial.committed, bool(estimate.estimable)
-    (360, True, True)
-    """
-
-    def __init__(self, setting: Setting, name: str) -> None:
-        self.setting = setting
-        self.name = name
-
-    @abstractmethod
-    def first_counts(self) -> Counts:
-        """Return the pulls to begin with, shape (..., A)."""
-
-    @property
-    def asked(self) -> Counts:
-        """The pulls whose rewards are due, shape (..., A): those last requested.
-
-        A subclass that requests pulls more than twice must override this.
-        """
-        return self.commitment.counts if self.committed else self.first_counts()
-
-    @property
-    @abstractmethod
-    def committed(self) -> bool:
-        """Whether the pulls last requested are the last ones."""
-
-    @property
-    @abstractmethod
-    def commitment(self) -> Commitment:
-        """The last pulls and how their rewards become an estimate.
-
-        Before they are known, a RuntimeError is raised. Once known, they do not change.
-        """
-
-    @abstractmethod
-    def next_counts(self, rewards: Rewards) -> Counts:
-        """Take the rewards of the pulls last requested; return the pulls that follow, (..., A).
-
-        Raises
-        ------
-        ValueError
-            If the rewards are not those of the requested pulls.
-        RuntimeError
-            If no pulls follow.
-        """
-
-    @abstractmethod
-    def estimate(self, rewards: Rewards) -> ValueEstimate:
-        """Take the rewards of the last pulls; return the estimate of the value.
-
-        Raises
-        ------
-        ValueError
-            If the rewards are not those of the last pulls.
-        RuntimeError
-            If the last pulls are not known yet.
-        """
-
-    def error_given_pulls(self, variances: Floats) -> Floats:
-        """Return the variance of the estimate given all pulls, under some variances, shape (...,).
-
-        For trials whose coefficients do not depend on the means that they combine; the others do
-        not offer it.
-
-        Raises
-        ------
-        NotImplementedError
-            If the strategy does not offer it.
-        """
-        raise NotImplementedError(f"error_given_pulls: {self.name} does not offer it")
-
-    def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
-        if not isinstance(rewards, Rewards):
-            raise TypeError(
-                f"rewards: expected Rewards (see Rewards.from_log); got {shown(rewards)}"
-            )
-        rule = "rewards: their counts must equal the pulls that the trial requested"
-        if rewards.counts.shape != counts.shape:
-            raise ValueError(
-                f"{rule} ({int(counts.sum())} in all), of shape {counts.shape}; "
-                f"got rewards of shape {rewards.counts.shape}"
-            )
-        wrong = rewards.counts != counts
-        if wrong.any():
-            place = tuple(map(int, np.argwhere(wrong)[0]))
-            raise ValueError(
-                f"{rule} ({int(counts.sum())} in all); "
-                f"got {rewards.counts[place]} instead of {counts[place]} for action {place[-1]}"
-                + (f" of replication {place[:-1]}" if place[:-1] else "")
-            )
-        return rewards
-
-    def _all_asked(self) -> RuntimeError:
-        return RuntimeError(
-            f"next_counts: {self.name} has requested all its pulls; call estimate next"
-        )
 
 
 def commit(trial: Trial, pull: Pull) -> Commitment:
@@ -316,6 +153,11 @@ class Strategy(ABC):
     #: Name in tables and figures unless a label replaces it.
     default_name: ClassVar[str]
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Remember the library's own strategies by name, for trials that are stored as text."""
+        super().__init_subclass__(**given)
+        register(cls)
+
     label: str | None = field(default=None, kw_only=True)
 
     @property
@@ -340,6 +182,12 @@ class Strategy(ABC):
         """
         return False
 
+    #: Whether `begin` takes costs, bounds and several policies.
+    within_limits: ClassVar[bool] = False
+
+    #: Whether `begin` takes earlier rewards.
+    learns_from_history: ClassVar[bool] = False
+
     @property
     def name(self) -> str:
         """Name in tables and figures."""
@@ -354,16 +202,23 @@ class Strategy(ABC):
         rng: np.random.Generator | np.random.SeedSequence | int,
         variances: ArrayLike | None = None,
         replications: int | None = None,
+        importance: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        least: ArrayLike | None = None,
+        most: ArrayLike | None = None,
+        history: Rewards | None = None,
     ) -> Trial:
-        """Start a trial.
+        r"""Start a trial.
 
         Parameters
         ----------
         features : array, shape (A, d)
-        policy : array, shape (A,)
-            Target policy: entries of at least 0 that sum to 1.
+        policy : array, shape (A,) or (K, A)
+            Target policy: entries of at least 0 that sum to 1. With K of them the design is for
+            all, as in `speedlib.designs.optimal_design`; the trial estimates the value of their
+            weighted average, and `Trial.estimate_of` that of each.
         rounds : int
-            Budget n, at least 1.
+            Budget n, at least 1. With costs it is in their money.
         rng : numpy.random.Generator, SeedSequence or int
             Source of randomness.
         variances : array, shape (A,), optional
@@ -371,34 +226,36 @@ class Strategy(ABC):
             them.
         replications : int, optional
             Run this many independent trials at once.
+        importance, costs, least, most
+            Weights of the policies, costs of the actions and bounds on their shares, as in
+            `speedlib.designs.optimal_design`. The bounds hold in each phase, up to rounding to
+            whole pulls. For strategies that are `within_limits`.
+        history : Rewards, optional
+            Earlier rewards of the same actions, shape (A,). They count as explored: if they
+            determine all variances (`speedlib.identification.identifiability` of the actions with
+            two rewards), exploration is shorter by as many rounds as they have. Like exploration
+            rewards they do not enter the estimate unless the strategy keeps those. For strategies
+            that have `learns_from_history`.
 
         Raises
         ------
         ValueError
             If an argument breaks its rule, or the strategy needs variances and has none.
         """
-        check_order(features, {"policy": policy, "variances": variances})
-        features = check_features(features)
-        policy = check_policy(policy, len(features))
-        known = None
-        if self.knows_variances:
-            if variances is None:
-                free = ' (estimator="feasible" or "ols" needs none)'
-                hint = free if hasattr(self, "estimator") else ""
-                raise ValueError(f"variances: {self.name} needs the true variances; got None{hint}")
-            known = frozen(check_variances(variances, len(features), features=features))
-        setting = Setting(
-            features=frozen(features),
-            policy=frozen(policy),
-            rounds=check_rounds(rounds),
-            rng=check_rng(rng),
-            variances=known,
-            replications=(
-                None if replications is None else check_count("replications", replications, 1)
-            ),
-            direction=frozen(mean_feature(features, policy)),
+        return self._trial(
+            make_setting(
+                self,
+                features,
+                policy,
+                rounds,
+                rng=rng,
+                variances=variances,
+                replications=replications,
+                importance=importance,
+                limits={"costs": costs, "least": least, "most": most},
+                history=history,
+            )
         )
-        return self._trial(setting)
 
     @abstractmethod
     def _trial(self, setting: Setting) -> Trial: ...

@@ -104,8 +104,17 @@ def test_the_source_archive_holds_what_the_wheel_is_built_from(built: Path) -> N
     (archive,) = built.glob("*.tar.gz")
     with tarfile.open(archive) as content:
         names = {name.split("/", 1)[1] for name in content.getnames()}
-    about = {"LICENSE", "README.md", "pyproject.toml", "PKG-INFO", ".gitignore"}
+    about = {"LICENSE", "pyproject.toml", "PKG-INFO", ".gitignore", "speedlib/README.md"}
     assert names == sources() | about
+
+
+def test_the_index_shows_the_librarys_own_readme(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as content:
+        (name,) = (name for name in content.namelist() if name.endswith("/METADATA"))
+        text = content.read(name).decode("utf-8")
+    assert (ROOT / "speedlib" / "README.md").read_text("utf-8").strip() in text
+    assert "make book" not in text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links to packages need rights that few have there")
@@ -132,6 +141,19 @@ def test_numpy_and_scipy_are_enough_from_a_table_to_an_estimate(
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    readme = ROOT / "speedlib" / "README.md"
+    checked = f"import doctest; print(doctest.testfile({str(readme)!r}, module_relative=False))"
+    live = [str(ROOT / "tests" / "speedlib" / "ten_days.py"), "--repetitions", "2"]
+    for arguments in (["-c", checked], live):
+        again = subprocess.run(
+            [str(python), "-I", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert again.returncode == 0, again.stderr
+        assert "failed=0" in again.stdout or json.loads(again.stdout)["experiments"] == 2
     told = json.loads(done.stdout)
     assert Path(told["file"]).is_relative_to(site)
     assert told["installed"] == ["numpy", "scipy", "speed-companion"]

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from speedlib._tolerances import LEAST_SCATTER
 from speedlib._within import variance_within
@@ -67,6 +67,8 @@ class _State(NamedTuple):
     commitment : Commitment or None
     coefficients : array, shape (..., A), or None
         Of all mean rewards.
+    lost : int
+        Pulls whose rewards did not come in time, less rewards that were not requested.
     """
 
     rewards: Rewards
@@ -75,6 +77,7 @@ class _State(NamedTuple):
     first: Floats | None
     commitment: Commitment | None = None
     coefficients: Floats | None = None
+    lost: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +107,7 @@ class ByScattersTrial(Trial):
 
     def __init__(self, setting: Setting, name: str, plan: Plan) -> None:
         super().__init__(setting, name)
-        self._state = self._after(plan, Rewards.none(setting.shape), None)
+        self._now = self._after(plan, Rewards.none(setting.shape), None)
 
     @abstractmethod
     def _plan(self, rewards: Rewards) -> Plan:
@@ -113,26 +116,26 @@ class ByScattersTrial(Trial):
     @property
     def rewards(self) -> Rewards:
         """All rewards received so far; `estimate` takes those of the last pulls."""
-        return self._state.rewards
+        return self._now.rewards
 
     def first_counts(self) -> Counts:
         """Return the pulls to begin with, shape (..., A)."""
-        if self._state.first is not None:
+        if self._now.first is not None:
             raise RuntimeError(
                 f"first_counts: {self.name} has received its first rewards; the pulls that are "
                 "due now are in `asked`"
             )
-        return self._state.asked
+        return self._now.asked
 
     @property
     def asked(self) -> Counts:
         """The pulls whose rewards are due, shape (..., A)."""
-        return self._state.asked
+        return self._now.asked
 
     @property
     def committed(self) -> bool:
         """Whether the pulls last requested are the last ones of all replications."""
-        return self._state.commitment is not None
+        return self._now.commitment is not None
 
     @property
     def commitment(self) -> Commitment:
@@ -148,17 +151,47 @@ class ByScattersTrial(Trial):
         """Take the rewards of the pulls last requested; return the pulls that follow, (..., A)."""
         if self.committed:
             raise self._all_asked()
-        state = self._state
-        pooled = state.rewards + self._expect(rewards, state.asked)
+        return self._advance(self._expect(rewards, self._now.asked), 0)
+
+    def go_on(self, rewards: Rewards) -> Counts:
+        """Go on with what came; an action that may matter needs two rewards by now.
+
+        Lost pulls leave the budget smaller: it is spent, with fewer rewards to show for it.
+        """
+        if self.committed:
+            raise self._all_asked()
+        came = self._came(rewards)
+        wanted = (self._now.rewards.counts + self._now.asked) > 0
+        few = np.flatnonzero(wanted & ((self._now.rewards + came).counts < 2))
+        if few.size:
+            raise ValueError(
+                f"rewards: {self.name} needs two of each action that it pulls; action {few[0]} has "
+                f"{(self._now.rewards + came).counts[few[0]]}: wait for more"
+            )
+        counts = self._advance(came, int(self._now.asked.sum() - came.rounds))
+        while not self.committed and not counts.any():
+            counts = self._advance(Rewards.none(self.setting.shape), 0)
+        return counts
+
+    def _advance(self, rewards: Rewards, lost: int) -> Counts:
+        """Plan what follows these rewards; the state changes last of all."""
+        state = self._now
+        pooled = state.rewards + rewards
         first = state.first
+        self._now = state._replace(lost=state.lost + lost)
         if first is None:
             first = frozen(pooled.scatters / np.maximum(pooled.counts - 1, 1))
         rows = (-1, pooled.counts.shape[-1])
         flat = Rewards(
             pooled.counts.reshape(rows), pooled.means.reshape(rows), pooled.scatters.reshape(rows)
         )
-        self._state = self._after(self._plan(flat), pooled, first)  # last of all
-        return self._state.asked
+        try:
+            after = self._after(self._plan(flat), pooled, first)
+        except BaseException:
+            self._now = state
+            raise
+        self._now = after._replace(lost=state.lost + lost)
+        return self._now.asked
 
     def _after(self, plan: Plan, earlier: Rewards, first: Floats | None) -> _State:
         """Return the state of the trial after a plan."""
@@ -190,7 +223,7 @@ class ByScattersTrial(Trial):
         """
         commitment, coefficients = self._known()
         used = self.rewards + self._expect(rewards, commitment.counts)
-        learnt = np.zeros(used.counts.shape) if self._state.first is None else self._state.first
+        learnt = np.zeros(used.counts.shape) if self._now.first is None else self._now.first
         variance, free = variance_within(coefficients, used, learnt)
         return ValueEstimate(
             np.sum(coefficients * used.means, axis=-1),
@@ -198,6 +231,56 @@ class ByScattersTrial(Trial):
             commitment.estimable,
             free,
         )
+
+    def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
+        """Estimate the value from all rewards, of which these came since the last decision."""
+        if policy is not None:
+            raise ValueError(
+                f"policy: the coefficients of {self.name} are for the policy of the trial; "
+                "got another one"
+            )
+        _, coefficients = self._known()
+        used = self.rewards + self._came(rewards)
+        learnt = np.zeros(used.counts.shape) if self._now.first is None else self._now.first
+        variance, free = variance_within(coefficients, used, learnt)
+        known = ~np.any((coefficients != 0) & (used.counts == 0), axis=-1)
+        sure = known & is_estimable(coefficients, self.setting.features, self.setting.direction)
+        return ValueEstimate(
+            np.sum(coefficients * used.means, axis=-1),
+            np.where(sure, np.sqrt(variance), np.inf),
+            np.asarray(sure),
+            free,
+        )
+
+    def _state(self) -> dict[str, Any]:
+        now = self._now
+        return {
+            "rewards": now.rewards.as_dict(),
+            "asked": now.asked.tolist(),
+            "memory": self._memory_as_dict(now.memory),
+            "first variances": None if now.first is None else now.first.tolist(),
+            "coefficients": None if now.coefficients is None else now.coefficients.tolist(),
+            "lost": now.lost,
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        k, first = state["coefficients"], state["first variances"]
+        plan = Plan(
+            np.array(state["asked"], dtype=np.int64)[None],
+            None if k is None else np.array(k, dtype=np.float64)[None],
+            self._memory_from_dict(state["memory"]),
+        )
+        rewards = Rewards.from_dict(state["rewards"])
+        learnt = None if first is None else frozen(np.array(first, dtype=np.float64))
+        self._now = self._after(plan, rewards, learnt)._replace(lost=int(state["lost"]))
+
+    def _memory_as_dict(self, memory: Any) -> Any:
+        """Return what is remembered as plain values: it is one already, if it is not overridden."""
+        return memory
+
+    def _memory_from_dict(self, memory: Any) -> Any:
+        """Return what is remembered from plain values."""
+        return memory
 
     def error_given_pulls(self, variances: Floats) -> Floats:
         r"""Return :math:`\sum_a k_a^2\,\sigma^2(a) / T(a)` over all pulls, shape (...,).
@@ -216,7 +299,7 @@ class ByScattersTrial(Trial):
         return conditional_variance(coefficients, counts, variances)
 
     def _known(self) -> tuple[Commitment, Floats]:
-        state = self._state
+        state = self._now
         if state.commitment is None or state.coefficients is None:
             raise RuntimeError(
                 f"{self.name}: the trial has not committed; pass rewards by next_counts until it "

@@ -190,7 +190,7 @@ class BookedTrial(ByScattersTrial):
 
     def _plan(self, rewards: Rewards) -> Plan:
         """Book a phase of each replication that is not finished yet, and pull accordingly."""
-        books: _Books = self._state.memory
+        books: _Books = self._now.memory
         going, columns = np.flatnonzero(books.rounds < self._bookable), self._vertices.actions
         cells = np.ix_(going, columns)
         pulled = rewards.counts[cells]
@@ -215,6 +215,17 @@ class BookedTrial(ByScattersTrial):
         coefficients = np.zeros(counts.shape)
         coefficients[:, columns] = after.sums / self._bookable
         return Plan(counts, coefficients, after)
+
+    def _memory_as_dict(self, memory: Any) -> dict[str, Any] | None:
+        if memory is None:
+            return None
+        return {name: part[0].tolist() for name, part in memory._asdict().items()}
+
+    def _memory_from_dict(self, memory: Any) -> _Books | None:
+        if memory is None:
+            return None
+        excess, sums = (np.array([memory[name]], dtype=np.float64) for name in ("excess", "sums"))
+        return _Books(excess, sums, np.array([memory["rounds"]], dtype=np.int64))
 
     def _phase(self, pulled: Counts, shares: Floats, excess: Floats, left: Counts) -> Counts:
         """Return the most rounds in which no action can grow by more than the share, (R,).

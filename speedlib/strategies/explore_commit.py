@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from speedlib._within import variance_within
 from speedlib.checks import (
@@ -34,6 +35,7 @@ from speedlib.exploration import (
     exploration_counts,
     exploration_length,
 )
+from speedlib.limits import Limits
 from speedlib.rewards import Rewards
 from speedlib.rounding import ROUNDINGS, round_design
 from speedlib.strategies._own import check_determined, check_own
@@ -81,6 +83,8 @@ class ExploreThenCommit(Strategy):
         check_flag("keep_exploration", self.keep_exploration)
         if self.tuned and type(self).best_length is ExploreThenCommit.best_length:
             raise ValueError('exploration_rounds: "tuned" is offered by plug-in strategies only')
+
+    learns_from_history: ClassVar[bool] = True
 
     @property
     def cure(self) -> str:
@@ -169,15 +173,40 @@ class ExploreThenCommitTrial(Trial):
         self.covariance: CovarianceEstimate | None = None
         self._pooled: _Pooled | None = None
         self._piloting = strategy.tuned
-        length = strategy.exploration_length(setting.rounds)
-        self._design = strategy.exploration_weights(setting)
+        self._spent = np.zeros(setting.shape, dtype=np.int64)
+        length = strategy.exploration_length(setting.nominal)
+        self._design = setting.within(strategy.exploration_weights(setting))
+        if setting.history is not None:
+            length = self._shortened(length, setting.history)
         self._asked = frozen(
             exploration_counts(self._design, length, setting.rng, strategy.exploration_sampling)
         )
+        if setting.overdrawn(self._asked, self._spent).any():
+            raise ValueError(
+                f"rounds: {self.name} explores for {length} rounds, which cost more than the "
+                f"budget {setting.rounds}; raise it, or set exploration_rounds lower"
+            )
+        if setting.history is not None:
+            self._skip_empty_phases()
+
+    def _shortened(self, length: int, history: Rewards) -> int:
+        """Take earlier rewards as explored; return how long to explore still."""
+        self.explored = history
+        known, _ = check_determined(
+            self.name,
+            self.strategy.determined(np.where(history.counts > 1, history.counts, 0), self.setting),
+            history.counts.shape,
+        )
+        return max(0, length - int(history.rounds)) if known.all() else length
+
+    def _skip_empty_phases(self) -> None:
+        """Decide at once where no pull is requested, as after a long history."""
+        while not self.committed and not self._asked.any():
+            self._advance(Rewards.none(self.setting.shape))
 
     def first_counts(self) -> Counts:
         """Return the exploration pulls (of the pilot, if there is one), shape (..., A)."""
-        if self.variances is not None:
+        if self._spent.any():
             raise RuntimeError(
                 f"first_counts: {self.name} has received its first rewards; the pulls that are "
                 "due now are in `asked`"
@@ -210,27 +239,91 @@ class ExploreThenCommitTrial(Trial):
         """
         if self.committed:
             raise self._all_asked()
-        explored = self.explored + self._expect(rewards, self._asked)
+        return self._advance(self._expect(rewards, self._asked))
+
+    def go_on(self, rewards: Rewards) -> Counts:
+        """Learn from what came of exploration; return the pulls of the next phase that has any."""
+        if self.committed:
+            raise self._all_asked()
+        explored = self.explored + self._came(rewards)
+        if not np.any(explored.counts > 1):
+            raise ValueError(
+                f"rewards: no action has two, so {self.name} knows nothing of the noise; "
+                "wait for more, or explore again"
+            )
+        self._advance(rewards)
+        self._skip_empty_phases()
+        return self._asked
+
+    def fill(self, rounds: int) -> Counts:
+        """Request more exploration in the current phase, to fill a batch; return what is added.
+
+        Exploration takes at most half of the budget. After exploration nothing is added.
+        """
+        if self.committed or self.setting.replications is not None:
+            return np.zeros(self.setting.shape, dtype=np.int64)
+        made = self._spent + self._asked
+        room = max(0, int(self.setting.left(made, self._design)) - self.setting.nominal // 2)
+        more = exploration_counts(
+            self._design, min(rounds, room), self.setting.rng, self.strategy.exploration_sampling
+        )
+        self._asked = frozen(self._asked + more)
+        return more
+
+    def replan(self, limits: Limits, made: Counts) -> Counts:
+        """Take other bounds or costs; return the pulls of this phase under them, those made kept.
+
+        Parameters
+        ----------
+        limits : Limits
+        made : array of int, shape (A,)
+            Pulls of the current phase that were made already.
+        """
+        self.setting = replace(self.setting, limits=limits)
+        setting = self.setting
+        if self._pooled is None:
+            self._design = setting.within(self.strategy.exploration_weights(setting))
+            rest = max(0, int(self._asked.sum() - made.sum()))
+            more = exploration_counts(
+                self._design, rest, setting.rng, self.strategy.exploration_sampling
+            )
+        else:
+            assert self.variances is not None
+            design = self.strategy.commit_weights(self.variances, setting)
+            more = self._whole(design, self._spent + made)
+        self._asked = frozen(made + more)
+        if self._pooled is not None:
+            self._pooled = self._committed_to(self._asked, self.explored)
+        return self._asked
+
+    def _advance(self, rewards: Rewards) -> Counts:
+        """Take rewards of the requested pulls, which count as made; decide what follows.
+
+        The trial changes last of all, so a failure leaves it as it was.
+        """
+        explored, spent = self.explored + rewards, self._spent + self._asked
         variances, covariance = self.strategy.learn(explored, self.setting)
         pooled = None
         if self._piloting:
-            counts = frozen(self._more_exploration(explored, variances))
+            counts = frozen(self._more_exploration(explored, spent, variances))
         else:
-            pooled = self._commit(explored, variances)
+            pooled = self._commit(explored, spent, variances)
             counts = pooled.commitment.counts
         if pooled is not None and self.setting.replications is None:
             self._warn_of_unknown(pooled, explored)
-        # Last of all, so that a failure leaves the trial as it was.
         self.explored, self.variances, self.covariance = explored, variances, covariance
-        self._asked, self._pooled, self._piloting = counts, pooled, False
+        self._spent, self._asked, self._pooled = spent, counts, pooled
+        self._piloting = False
         return self._asked
 
-    def _more_exploration(self, explored: Rewards, variances: Floats) -> Counts:
+    def _more_exploration(self, explored: Rewards, spent: Counts, variances: Floats) -> Counts:
         """Return the pulls that take the pilot to the recommended length."""
         setting, strategy = self.setting, self.strategy
         best = strategy.best_length(variances, self._design, setting)
-        pilot = explored.rounds
-        length = np.clip(np.ceil(best), pilot, np.maximum(pilot, setting.rounds // 2))
+        pilot = spent.sum(axis=-1)
+        # Earlier rewards have explored for some of the length already.
+        known = 0 if setting.history is None else setting.history.rounds
+        length = np.clip(np.ceil(best) - known, pilot, np.maximum(pilot, setting.nominal // 2))
         return exploration_counts(
             np.broadcast_to(self._design, setting.shape),
             (length - pilot).astype(np.int64),
@@ -238,12 +331,29 @@ class ExploreThenCommitTrial(Trial):
             strategy.exploration_sampling,
         )
 
-    def _commit(self, explored: Rewards, variances: Floats) -> _Pooled:
+    def _whole(self, design: Floats, spent: Counts) -> Counts:
+        """Return whole pulls by a design for what is left; what they cost is left, too."""
+        setting, rule = self.setting, self.strategy.rounding
+        weights = np.broadcast_to(design, setting.shape)
+        left = setting.left(spent, weights)
+        counts = round_design(weights, left, rule)
+        while setting.overdrawn(counts, spent).any() and rule != "ceil" and np.any(left > 0):
+            left = np.maximum(0, left - (setting.overdrawn(counts, spent) > 0))
+            counts = round_design(weights, left, rule)
+        return counts
+
+    def _commit(self, explored: Rewards, spent: Counts, variances: Floats) -> _Pooled:
         """Decide the pulls of the commit phase and how the value will be estimated."""
+        design = self.strategy.commit_weights(variances, self.setting)
+        return self._committed_to(self._whole(design, spent), explored, variances)
+
+    def _committed_to(
+        self, counts: Counts, explored: Rewards, variances: Floats | None = None
+    ) -> _Pooled:
+        """Return what these last pulls make of the estimate."""
         setting, strategy = self.setting, self.strategy
-        design = strategy.commit_weights(variances, setting)
-        left = setting.rounds - explored.rounds
-        counts = round_design(np.broadcast_to(design, setting.shape), left, strategy.rounding)
+        variances = self.variances if variances is None else variances
+        assert variances is not None
         kept = explored.counts if strategy.keep_exploration else np.zeros_like(counts)
         pooled = counts + kept
         combination = check_own(
@@ -319,6 +429,55 @@ class ExploreThenCommitTrial(Trial):
             commitment.estimable,
             free,
         )
+
+    def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
+        """Estimate a value from all rewards that came since the trial has committed.
+
+        Late rewards of exploration among them have decided nothing, so they serve as any other.
+        """
+        self._after_exploration()
+        assert self.variances is not None
+        used = self._came(rewards)
+        if self.strategy.keep_exploration:
+            used = self.explored + used
+        if not used.counts.any():
+            raise ValueError("rewards: none came since the trial has committed")
+        setting = self.setting.for_policy(policy)
+        combination = self.strategy.combination(used.counts, self.variances, setting)
+        known = ~np.any((combination != 0) & (used.counts == 0), axis=-1)
+        sure = known & is_estimable(combination, setting.features, setting.direction)
+        variance, free = variance_within(combination, used, self.variances)
+        return ValueEstimate(
+            np.sum(combination * used.means, axis=-1),
+            np.where(sure, np.sqrt(variance), np.inf),
+            np.asarray(sure),
+            free,
+        )
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "explored": self.explored.as_dict(),
+            "variances": None if self.variances is None else self.variances.tolist(),
+            "exploration design": self._design.tolist(),
+            "piloting": self._piloting,
+            "made": self._spent.tolist(),
+            "asked": self._asked.tolist(),
+            "committed": self.committed,
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.explored = Rewards.from_dict(state["explored"])
+        self._design = np.array(state["exploration design"], dtype=np.float64)
+        self._piloting = check_flag("piloting", state["piloting"])
+        self._spent = np.array(state["made"], dtype=np.int64)
+        self._asked = frozen(np.array(state["asked"], dtype=np.int64))
+        if state["variances"] is None:
+            self.variances = self.covariance = self._pooled = None
+            return
+        self.variances = np.array(state["variances"], dtype=np.float64)
+        self.covariance = self.strategy.learn(self.explored, self.setting)[1]
+        done = check_flag("committed", state["committed"])
+        self._pooled = self._committed_to(self._asked, self.explored) if done else None
 
     def error_given_pulls(self, variances: Floats) -> Floats:
         r"""Return the variance of the estimate given the pulls, under some variances, shape (...,).

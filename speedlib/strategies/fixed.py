@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from speedlib.checks import Counts, Floats, check_choice, check_share, frozen
 from speedlib.covariance import COVARIANCE_ESTIMATES
-from speedlib.designs import optimal_design
 from speedlib.estimators import ValueEstimate
 from speedlib.exploration import SAMPLINGS, exploration_counts
 from speedlib.rewards import Rewards
@@ -23,6 +23,7 @@ from speedlib.strategies._estimation import (
     OrdinaryLeastSquares,
 )
 from speedlib.strategies._own import check_own
+from speedlib.strategies._within_limits import pe_within
 from speedlib.trials import Commitment, Setting, Strategy, Trial
 
 __all__ = ["FixedDesign", "OnPolicy", "Oracle", "Uniform"]
@@ -110,7 +111,7 @@ class FixedDesign(Strategy):
         if self.sampling == "random":
             design = np.broadcast_to(design, setting.shape)
         counts = exploration_counts(design, setting.rounds, setting.rng, self.sampling)
-        return FixedTrial(setting, self.name, counts, self._estimation())
+        return FixedTrial(setting, self, counts, self._estimation())
 
 
 class FixedTrial(Trial):
@@ -119,16 +120,22 @@ class FixedTrial(Trial):
     Parameters
     ----------
     setting : Setting
-    name : str
-        The strategy's name, for messages.
+    strategy : Strategy
     counts : array of int, shape (A,) or (..., A)
         The pulls; one row serves all replications.
     estimation : Estimation
         How the rewards become an estimate.
     """
 
-    def __init__(self, setting: Setting, name: str, counts: Counts, estimation: Estimation) -> None:
-        super().__init__(setting, name)
+    def __init__(
+        self,
+        setting: Setting,
+        strategy: Strategy,
+        counts: Counts,
+        estimation: Estimation,
+    ) -> None:
+        super().__init__(setting, strategy.name)
+        self.strategy = strategy
         self._estimation = estimation
         self._commitment = estimation.commitment(frozen(counts), setting)
 
@@ -155,6 +162,27 @@ class FixedTrial(Trial):
         seen = self._expect(rewards, self._commitment.counts)
         return self._estimation.estimate(seen, self._commitment, self.setting)
 
+    def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
+        """Estimate a value from the rewards that came, by the coefficients for their numbers."""
+        came = self._came(rewards)
+        if not came.counts.any():
+            raise ValueError("rewards: none came, so there is nothing to estimate from")
+        if policy is not None and isinstance(self._estimation, Average):
+            raise ValueError(
+                "policy: the average reward estimates the value of the policy that was run; "
+                'use the estimator "ols" or "feasible"'
+            )
+        setting = replace(self.setting.for_policy(policy), rounds=int(came.rounds))
+        commitment = self._estimation.commitment(came.counts, setting)
+        return self._estimation.estimate(came, commitment, setting)
+
+    def _state(self) -> dict[str, Any]:
+        return {"asked": self._commitment.counts.tolist()}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        counts = frozen(np.array(state["asked"], dtype=np.int64))
+        self._commitment = self._estimation.commitment(counts, self.setting)
+
 
 @dataclass(frozen=True)
 class Oracle(Strategy):
@@ -180,6 +208,7 @@ class Oracle(Strategy):
     """
 
     default_name: ClassVar[str] = "Oracle"
+    within_limits: ClassVar[bool] = True
     rounding: str = "efficient"
 
     def __post_init__(self) -> None:
@@ -192,9 +221,14 @@ class Oracle(Strategy):
 
     def _trial(self, setting: Setting) -> Trial:
         assert setting.variances is not None
-        design = optimal_design(setting.features, setting.variances, direction=setting.direction)
-        counts = round_design(design.weights, setting.rounds, self.rounding)
-        return FixedTrial(setting, self.name, counts, KnownVariances())
+        design = pe_within(setting.variances[None], setting, 0.0)[0]
+        spent = np.zeros(len(design), dtype=np.int64)
+        left = int(setting.left(spent, design))
+        counts = round_design(design, left, self.rounding)
+        while setting.overdrawn(counts, spent) > 0 and self.rounding != "ceil" and left > 0:
+            left -= 1
+            counts = round_design(design, left, self.rounding)
+        return FixedTrial(setting, self, counts, KnownVariances())
 
 
 class OnPolicy(FixedDesign):

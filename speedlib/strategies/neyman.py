@@ -174,10 +174,18 @@ class NeymanTrial(ByScattersTrial):
         sigma = deviations(rewards.scatters[:, self._support], spent)
         cost = np.abs(self._w[self._support]) * sigma
         shares = cost / cost.sum(axis=1, keepdims=True)
-        total, *later = self._state.memory
+        total, *later = self._now.memory
+        # Lost pulls have used up their part of the budget.
+        total = max(total - self._now.lost, int(spent.sum(axis=1).max(initial=0)))
         counts = np.zeros(rewards.counts.shape, dtype=np.int64)
         counts[:, self._support] = top_up(spent, shares, total)
         return Plan(counts, None if later else self._w[None], tuple(later))
+
+    def _memory_as_dict(self, memory: Any) -> list[int]:
+        return [int(total) for total in memory or ()]
+
+    def _memory_from_dict(self, memory: Any) -> tuple[int, ...]:
+        return tuple(int(total) for total in memory)
 
 
 def _fractions(given: Any) -> tuple[float, ...]:

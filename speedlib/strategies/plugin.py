@@ -21,9 +21,9 @@ from speedlib.estimators import column_scale
 from speedlib.exploration import EXPLORATIONS, exploration_design
 from speedlib.identification import identifiability
 from speedlib.rewards import Rewards
-from speedlib.solvers.batch import pe_designs
 from speedlib.solvers.batch_smooth import smooth_designs
 from speedlib.strategies._own import check_own
+from speedlib.strategies._within_limits import pe_within
 from speedlib.strategies.explore_commit import ExploreThenCommit
 from speedlib.trials import Setting, Trial
 
@@ -139,7 +139,7 @@ class PlugIn(ExploreThenCommit):
         share = 1.0 / np.sqrt(self.exploration_length(setting.rounds))
         variances = np.maximum(variances, share * variances.mean(axis=-1, keepdims=True))
         rows = variances.reshape(-1, variances.shape[-1])
-        commit = pe_designs(setting.features, rows, setting.direction).weights
+        commit = pe_within(rows, setting, 0.0)
         cost = estimation_cost(
             setting.features, variances, commit.reshape(variances.shape), exploration
         )
@@ -220,6 +220,7 @@ class SPEED(PlugIn):
     """
 
     default_name: ClassVar[str] = "SPEED"
+    within_limits: ClassVar[bool] = True
     tolerance: float = PE_EFFICIENCY
 
     @classmethod
@@ -279,10 +280,8 @@ class SPEED(PlugIn):
         return cls(**(choices | changes))
 
     def designs(self, variances: Floats, setting: Setting) -> Floats:
-        """Return PE-optimal designs."""
-        return pe_designs(
-            setting.features, variances, setting.direction, tolerance=self.tolerance
-        ).weights
+        """Return PE-optimal designs, within limits and for all policies if there are any."""
+        return pe_within(variances, setting, self.tolerance)
 
 
 class _WholeSpace(PlugIn):

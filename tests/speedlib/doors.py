@@ -17,6 +17,7 @@ from speedlib import (
     AdaptiveNeyman,
     BookedOptimism,
     Environment,
+    Limits,
     LinearBandit,
     OnPolicy,
     Oracle,
@@ -240,6 +241,34 @@ DOORS: dict[str, Door] = {
     ),
     "optimal_design G": door(
         optimal_design, features=X, variances=V, criterion="G", tolerance=0.25
+    ),
+    "optimal_design costs": door(
+        optimal_design, features=X, variances=V, policy=B, costs=Y, tolerance=0.0625
+    ),
+    "optimal_design limits": door(
+        optimal_design,
+        features=X,
+        variances=V,
+        policy=np.stack([B, B[::-1]]),
+        importance=np.array([0.25, 0.75]),
+        costs=Y,
+        least=np.full(7, 0.0625),
+        most=np.array([1.0, 0.5, 0.5, 0.25, 1.0, 1.0, 0.25]),
+        tolerance=0.0625,
+    ),
+    "design_efficiency limits": door(
+        design_efficiency,
+        weights=B,
+        features=X,
+        variances=V,
+        policy=np.stack([B, B[::-1]]),
+        importance=np.array([0.25, 0.75]),
+        costs=Y,
+        least=np.full(7, 0.0625),
+        most=np.array([1.0, 0.5, 0.5, 0.25, 1.0, 1.0, 0.25]),
+    ),
+    "Limits.of": door(
+        lambda **given: Limits.of(7, **given).costs, costs=Y, least=B / 2, most=np.full(7, 0.5)
     ),
     "design_efficiency": door(design_efficiency, weights=B, features=X, variances=V, direction=C),
     "design_efficiency A": door(

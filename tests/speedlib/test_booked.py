@@ -143,7 +143,7 @@ def test_no_count_grows_by_more_than_the_share(regrowth: float) -> None:
     rng, counts, longest = np.random.default_rng(2), trial.asked, 0
     told = six(0.5).pull(counts, rng)
     while not trial.committed:
-        owed = trial._state.memory.excess
+        owed = trial._now.memory.excess
         pulls = trial.next_counts(told)
         several = pulls.sum(axis=1) > 1
         # One pull is always allowed, and what an action lags behind its bookings.

@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[2]
 SURFACE = {
     "speedlib": """
         AOptimal AdaptiveNeyman Advice BookedOptimism Commitment CovarianceEstimate DOptimal Design
-        DesignWarning Environment FittedSlope FixedDesign GOptimal Identifiability LinearBandit
-        MSECurves OnPolicy Oracle PerArm PlugIn Rewards SPEED Saving Slope Strategy Trial Uniform
-        ValueEstimate advise best_exploration_length
+        DesignWarning Environment Experiment FittedSlope FixedDesign GOptimal Identifiability Limits
+        LinearBandit MSECurves OnPolicy Oracle PerArm PlugIn Rewards SPEED Saving Slope Strategy
+        Trial Uniform ValueEstimate advise best_exploration_length
         ceil_counts commit design_efficiency efficient_counts estimate_covariance estimate_saving
         estimation_cost fit_environment fitted_slope floor_counts high_dimensional_ball
         identifiability information_matrix least_squares log_slope motivating_example mse_curve
@@ -70,6 +70,9 @@ SURFACE = {
         ValueEstimate conditional_variance least_squares normal_interval policy_value
         value_coefficients
     """,
+    "speedlib.experiment": """
+        Assignment Books Experiment
+    """,
     "speedlib.exploration": """
         EXPLORATIONS SAMPLINGS check_exploration_length exploration_counts exploration_design
         exploration_length identifiable_design pca_directions
@@ -82,6 +85,9 @@ SURFACE = {
     """,
     "speedlib.identification": """
         Identifiability identifiability quadratic_coordinates
+    """,
+    "speedlib.limits": """
+        Limits
     """,
     "speedlib.live": """
         Actions Progress advance read_actions read_log

@@ -1,0 +1,226 @@
+"""One run of a strategy, step by step: what every trial offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib._arrays import shown
+from speedlib._commitment import Commitment
+from speedlib._setting import Setting
+from speedlib._trial_json import trial_from_json, trial_to_json
+from speedlib.checks import Counts, Floats
+from speedlib.estimators import ValueEstimate
+from speedlib.rewards import Rewards, check_rewards
+
+__all__ = ["Trial"]
+
+
+class Trial(ABC):
+    """One run of a strategy: it requests pulls, takes their rewards and returns an estimate.
+
+    A trial requests pulls once or several times and then is `committed`: no later pulls depend on
+    rewards still to come.
+
+    Parameters
+    ----------
+    setting : Setting
+    name : str
+        The strategy's name, for messages.
+
+    Examples
+    --------
+    >>> from speedlib import SPEED, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> trial = SPEED.practical(exploration_rounds=40).begin(
+    ...     ball.bandit.features, ball.policy, rounds=400, rng=1
+    ... )
+    >>> rewards = ball.bandit.pull(trial.first_counts(), rng)  # in an experiment: make these pulls
+    >>> last = trial.next_counts(rewards)
+    >>> estimate = trial.estimate(ball.bandit.pull(last, rng))
+    >>> int(last.sum()), trial.committed, bool(estimate.estimable)
+    (360, True, True)
+    """
+
+    def __init__(self, setting: Setting, name: str) -> None:
+        self.setting = setting
+        self.name = name
+
+    @abstractmethod
+    def first_counts(self) -> Counts:
+        """Return the pulls to begin with, shape (..., A)."""
+
+    @property
+    def asked(self) -> Counts:
+        """The pulls whose rewards are due, shape (..., A): those last requested.
+
+        A subclass that requests pulls more than twice must override this.
+        """
+        return self.commitment.counts if self.committed else self.first_counts()
+
+    @property
+    @abstractmethod
+    def committed(self) -> bool:
+        """Whether the pulls last requested are the last ones."""
+
+    @property
+    @abstractmethod
+    def commitment(self) -> Commitment:
+        """The last pulls and how their rewards become an estimate.
+
+        Before they are known, a RuntimeError is raised. Once known, they do not change.
+        """
+
+    @abstractmethod
+    def next_counts(self, rewards: Rewards) -> Counts:
+        """Take the rewards of the pulls last requested; return the pulls that follow, (..., A).
+
+        Raises
+        ------
+        ValueError
+            If the rewards are not those of the requested pulls.
+        RuntimeError
+            If no pulls follow.
+        """
+
+    @abstractmethod
+    def estimate(self, rewards: Rewards) -> ValueEstimate:
+        """Take the rewards of the last pulls; return the estimate of the value.
+
+        Raises
+        ------
+        ValueError
+            If the rewards are not those of the last pulls.
+        RuntimeError
+            If the last pulls are not known yet.
+        """
+
+    def go_on(self, rewards: Rewards) -> Counts:
+        """Go on with what came of the pulls last requested; return the pulls that follow, (A,).
+
+        For an experiment in which rewards are lost, late or too many; `next_counts` insists on
+        those that were requested. Pulls whose rewards were lost count as made. Rewards that come
+        later can be passed with the next ones. Whether a reward is lost or late must not depend on
+        its size: no method can see what is missing.
+
+        Parameters
+        ----------
+        rewards : Rewards
+            All rewards since the pulls before, shape (A,), of whatever actions.
+
+        Raises
+        ------
+        ValueError
+            If they are too few to go on.
+        NotImplementedError
+            If the strategy does not offer it.
+        """
+        raise NotImplementedError(f"go_on: {self.name} does not offer it; use next_counts")
+
+    def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
+        """Estimate a value from all rewards that came since the last decision.
+
+        As `estimate`, but for any numbers of rewards: the coefficients are those for the rewards
+        that came. They do not depend on their sizes, so the estimate is unbiased and its interval
+        valid as long as what came does not depend on them either.
+
+        Parameters
+        ----------
+        rewards : Rewards
+            Shape (A,); late rewards of earlier phases are welcome.
+        policy : array, shape (A,), optional
+            The policy whose value is estimated; by default that of the trial.
+
+        Raises
+        ------
+        ValueError
+            If no rewards came.
+        RuntimeError
+            If the last pulls are not known yet.
+        NotImplementedError
+            If the strategy does not offer it.
+        """
+        raise NotImplementedError(f"estimate_of: {self.name} does not offer it; use estimate")
+
+    def to_json(self) -> str:
+        """Return the trial as text, which `from_json` reads; for single trials.
+
+        The text holds the choices of the strategy, the setting, the state of the random generator,
+        what is requested and what came. It can be read by people, and by later versions.
+        """
+        return trial_to_json(self)
+
+    @staticmethod
+    def from_json(text: str, strategy: object = None) -> Trial:
+        """Return the trial that was written by `to_json`: it requests the same pulls.
+
+        Parameters
+        ----------
+        text : str
+        strategy : Strategy, optional
+            For a strategy of your own, which the text only names: the object that began it.
+
+        Raises
+        ------
+        ValueError
+            If the text is no trial, or of a later version of the format.
+        """
+        found = trial_from_json(text, strategy)
+        assert isinstance(found, Trial)
+        return found
+
+    def _state(self) -> dict[str, Any]:
+        """Return what changes during the trial, in plain values; `_restore` takes it."""
+        raise NotImplementedError(f"to_json: {self.name} does not offer it")
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Take a state back into a trial that has just begun."""
+        raise NotImplementedError(f"from_json: {self.name} does not offer it")
+
+    def _came(self, rewards: Rewards) -> Rewards:
+        """Return rewards of a single trial, of whatever pulls."""
+        if self.setting.replications is not None:
+            raise ValueError("trial: lost or extra rewards are for single trials")
+        return check_rewards(rewards, len(self.setting.features))
+
+    def error_given_pulls(self, variances: Floats) -> Floats:
+        """Return the variance of the estimate given all pulls, under some variances, shape (...,).
+
+        For trials whose coefficients do not depend on the means that they combine; the others do
+        not offer it.
+
+        Raises
+        ------
+        NotImplementedError
+            If the strategy does not offer it.
+        """
+        raise NotImplementedError(f"error_given_pulls: {self.name} does not offer it")
+
+    def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
+        if not isinstance(rewards, Rewards):
+            raise TypeError(
+                f"rewards: expected Rewards (see Rewards.from_log); got {shown(rewards)}"
+            )
+        rule = "rewards: their counts must equal the pulls that the trial requested"
+        if rewards.counts.shape != counts.shape:
+            raise ValueError(
+                f"{rule} ({int(counts.sum())} in all), of shape {counts.shape}; "
+                f"got rewards of shape {rewards.counts.shape}"
+            )
+        wrong = rewards.counts != counts
+        if wrong.any():
+            place = tuple(map(int, np.argwhere(wrong)[0]))
+            raise ValueError(
+                f"{rule} ({int(counts.sum())} in all); "
+                f"got {rewards.counts[place]} instead of {counts[place]} for action {place[-1]}"
+                + (f" of replication {place[:-1]}" if place[:-1] else "")
+            )
+        return rewards
+
+    def _all_asked(self) -> RuntimeError:
+        return RuntimeError(
+            f"next_counts: {self.name} has requested all its pulls; call estimate next"
+        )

@@ -1,0 +1,422 @@
+r"""An experiment that lives: rewards come late, some never, and the process stops every night.
+
+`Experiment` keeps the books of a single trial. It plans batches of any size, takes rewards in any
+order and number, and says at any time what was requested, what came and what is still owed. Its
+text, `Experiment.to_json`, is all that has to be kept from one day to the next.
+
+*What is valid.* The last decision of a strategy that explores and commits fixes how often each
+action is tried, and the weights of the estimate depend on the numbers of later rewards alone, not
+on their sizes. So the estimate from what came is unbiased and its interval keeps its level, if
+whether a reward comes does not depend on its size. If large rewards come later than small ones, or
+are lost more often, no method can see it in the data: the estimate is of what comes. The interval
+is for one look at the end that was planned. Looking at it every day is harmless as long as nobody
+stops because of what it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib._arrays import shown
+from speedlib._json import parts_of, read_parts, written
+from speedlib._names import check_names
+from speedlib._trial_json import trial_from_parts, trial_parts
+from speedlib.checks import Counts, Floats, check_count, check_flag
+from speedlib.estimators import ValueEstimate
+from speedlib.identification import Identifiability, identifiability
+from speedlib.limits import Limits
+from speedlib.rewards import Rewards, check_rewards
+from speedlib.strategies.explore_commit import ExploreThenCommitTrial
+from speedlib.trials import Strategy, Trial
+
+__all__ = ["Assignment", "Books", "Experiment"]
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Actions of visitors, drawn one after the other, with what has to be logged.
+
+    Attributes
+    ----------
+    actions : ndarray of int, shape (V,)
+        The action of each visitor.
+    propensities : ndarray, shape (V,)
+        The probability with which this action was drawn, given all before: log it.
+    probabilities : ndarray, shape (V, A)
+        The probabilities of all actions for each visitor.
+    """
+
+    actions: Counts
+    propensities: Floats
+    probabilities: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Books:
+    """What was requested, what came, and what is still owed.
+
+    Attributes
+    ----------
+    asked, came : ndarray of int, shape (A,)
+        Tries that were requested, and rewards that came, of each action since the beginning.
+    owed : ndarray of int, shape (A,)
+        Rewards that have not come, and were not written off.
+    written_off : ndarray of int, shape (A,)
+        Rewards that have not come, and without which the experiment has gone on. One that comes
+        late is used still, and is no longer counted here.
+    extra : ndarray of int, shape (A,)
+        Rewards beyond those that were requested.
+    """
+
+    asked: Counts
+    came: Counts
+    owed: Counts
+    written_off: Counts
+    extra: Counts
+
+
+class Experiment:
+    r"""A single trial with its books, which can be stopped, stored and gone on with.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Such as ``SPEED.practical()``.
+    features : array, shape (A, d)
+    policy : array, shape (A,) or (K, A)
+    rounds : int
+        The budget: tries, or money with costs.
+    seed : int
+        Decides all that is drawn.
+    names : iterable of str, optional
+        Names of the actions, for `tell`; by default numbers from "0".
+    variances, importance, costs, least, most, history
+        As in `speedlib.trials.Strategy.begin`.
+
+    Attributes
+    ----------
+    trial : Trial
+        The trial. Drive it by the experiment only.
+    names : tuple of str
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument breaks its rule.
+
+    Examples
+    --------
+    >>> from speedlib import SPEED, unit_ball
+    >>> ball, rng = unit_ball(), np.random.default_rng(2)
+    >>> experiment = Experiment(
+    ...     SPEED.practical(), ball.bandit.features, ball.policy, 400, seed=1
+    ... )
+    >>> for day in range(5):
+    ...     batch = experiment.ask(80, wait=False)
+    ...     came = rng.binomial(batch, 0.9)  # one reward in ten is lost
+    ...     experiment.tell(ball.bandit.pull(came, rng))
+    ...     experiment = Experiment.from_json(experiment.to_json())  # a new process
+    >>> int(experiment.books.asked.sum()), bool(experiment.estimate().estimable)
+    (400, True)
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        features: ArrayLike,
+        policy: ArrayLike,
+        rounds: int,
+        *,
+        seed: int,
+        names: Iterable[str] | None = None,
+        variances: ArrayLike | None = None,
+        importance: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        least: ArrayLike | None = None,
+        most: ArrayLike | None = None,
+        history: Rewards | None = None,
+    ) -> None:
+        if not isinstance(strategy, Strategy):
+            raise TypeError(f"strategy: expected an object like SPEED(); got {shown(strategy)}")
+        streams = np.random.SeedSequence(check_count("seed", seed, 0))
+        self.trial: Trial = strategy.begin(
+            features,
+            policy,
+            rounds,
+            rng=np.random.default_rng(streams),
+            variances=variances,
+            importance=importance,
+            costs=costs,
+            least=least,
+            most=most,
+            history=history,
+        )
+        n_actions = len(self.trial.setting.features)
+        self.names = _names(names, n_actions)
+        self._visitors = np.random.default_rng(streams.spawn(1)[0])
+        none = np.zeros(n_actions, dtype=np.int64)
+        self._asked, self._made, self._off = none, none, none
+        self._came, self._fresh = Rewards.none((n_actions,)), Rewards.none((n_actions,))
+
+    @property
+    def books(self) -> Books:
+        """What was requested, what came, and what is still owed."""
+        came = self._came.counts
+        missing = np.maximum(self._asked - came, 0)
+        off = np.minimum(self._off, missing)
+        extra = np.maximum(came - self._asked, 0)
+        return Books(self._asked, came, missing - off, off, extra)
+
+    @property
+    def rewards(self) -> Rewards:
+        """All rewards that came, of all phases."""
+        return self._came
+
+    @property
+    def planned(self) -> Counts:
+        """Tries of the current phase that are still to be requested, shape (A,)."""
+        return np.asarray(np.maximum(self.trial.asked - self._made, 0))
+
+    @property
+    def finished(self) -> bool:
+        """Whether all tries have been requested; rewards may still be owed."""
+        return self.trial.committed and not self.planned.any()
+
+    @property
+    def history_determines(self) -> Identifiability | None:
+        """Which variances the earlier rewards determine; None without any.
+
+        Actions with a single earlier reward do not count, since one reward has no scatter.
+        """
+        history = self.trial.setting.history
+        if history is None:
+            return None
+        repeated = np.where(history.counts > 1, history.counts, 0)
+        return identifiability(self.trial.setting.features, repeated)
+
+    def ask(self, size: int | None = None, *, wait: bool = True) -> Counts:
+        """Return how often to try each action next, shape (A,); these tries count as made.
+
+        A batch has the proportions of the plan. While a strategy explores, a batch that is larger
+        than the plan is filled up by more exploration, so that a day is not wasted; exploration
+        takes at most half of the budget.
+
+        Parameters
+        ----------
+        size : int, optional
+            Tries of the batch, at least 1; by default all that is planned in this phase.
+        wait : bool
+            Whether to wait for owed rewards before the next phase: no try is requested then. If
+            not, they are written off, and the next phase is decided by what came. If that is too
+            little to decide by, an error says so.
+
+        Returns
+        -------
+        array of int, shape (A,)
+            All zeros if everything was requested, or rewards are to be waited for.
+        """
+        size = None if size is None else check_count("size", size, 1)
+        check_flag("wait", wait)
+        self._next_phase(wait)
+        if size is None or self.planned.sum() == 0:
+            return self._book(self.planned)
+        if size > self.planned.sum() and isinstance(self.trial, ExploreThenCommitTrial):
+            self.trial.fill(int(size - self.planned.sum()))
+        return self._book(_share_out(self.planned, size))
+
+    def assign(self, visitors: int = 1, *, wait: bool = True) -> Assignment:
+        """Draw the actions of visitors, who come one after the other; these tries count as made.
+
+        Each visitor's action is drawn with the proportions of what the plan still holds. So the
+        plan is kept exactly at its end, and every probability is known before the draw.
+
+        Parameters
+        ----------
+        visitors : int
+            How many, at least 1. Fewer are assigned where the plan ends before.
+        wait : bool
+            As for `ask`.
+        """
+        check_count("visitors", visitors, 1)
+        check_flag("wait", wait)
+        actions, chances = [], []
+        for _ in range(visitors):
+            self._next_phase(wait)
+            if not self.planned.any() and isinstance(self.trial, ExploreThenCommitTrial):
+                self.trial.fill(1)
+            if not self.planned.any():
+                break
+            probabilities = self.planned / self.planned.sum()
+            action = int(self._visitors.choice(len(probabilities), p=probabilities))
+            self._book(np.eye(1, len(probabilities), action, dtype=np.int64)[0])
+            actions.append(action)
+            chances.append(probabilities)
+        table = np.array(chances).reshape(len(actions), len(self.names))
+        chosen = np.array(actions, dtype=np.int64)
+        return Assignment(chosen, table[np.arange(len(chosen)), chosen], table)
+
+    def tell(self, actions: Rewards | Iterable[Any], rewards: ArrayLike | None = None) -> None:
+        """Take rewards: any number, of any phase, in any order.
+
+        Parameters
+        ----------
+        actions : Rewards, or sequence of str or int, shape (m,)
+            Statistics of rewards, or the action of each by its name or number.
+        rewards : array, shape (m,), optional
+            The rewards, unless they are in `actions`.
+        """
+        if isinstance(actions, Rewards):
+            if rewards is not None:
+                raise ValueError("rewards: must be left out where `actions` holds them")
+            came = check_rewards(actions, len(self.names), "actions")
+        else:
+            if rewards is None:
+                raise ValueError("rewards: pass one for each action")
+            came = Rewards.from_log(self._numbers(actions), rewards, len(self.names))
+        if came.counts.ndim != 1:
+            raise ValueError("actions: must be rewards of one trial; got several replications")
+        self._came, self._fresh = self._came + came, self._fresh + came
+
+    def write_off(self) -> Counts:
+        """Give up all rewards that are owed; return how many of each action, shape (A,)."""
+        owed = self.books.owed
+        self._off = self.books.written_off + owed
+        return owed
+
+    def limit(
+        self,
+        *,
+        costs: ArrayLike | None = None,
+        least: ArrayLike | None = None,
+        most: ArrayLike | None = None,
+    ) -> None:
+        """Set other costs and bounds from now on; what is left out is not limited.
+
+        What is still planned is planned again. That depends on exploration alone, so the estimate
+        stays valid, if the new limits do not follow from what later rewards show.
+        """
+        trial = self.trial
+        if not isinstance(trial, ExploreThenCommitTrial) or not trial.strategy.within_limits:
+            raise ValueError(f"limit: {trial.name} takes neither costs nor bounds; SPEED does")
+        now = trial.setting.limits
+        if costs is not None and (now is None or not now.priced):
+            raise ValueError("costs: the budget is in rounds; begin another experiment for costs")
+        if costs is None and now is not None:
+            costs = now.costs
+        trial.replan(Limits.of(len(self.names), costs=costs, least=least, most=most), self._made)
+
+    def estimate(self, policy: ArrayLike | None = None) -> ValueEstimate:
+        """Estimate the value from what came, also before the end; see `Trial.estimate_of`.
+
+        The interval is for one look, at an end that does not depend on what it shows.
+
+        Raises
+        ------
+        RuntimeError
+            Before exploration is over.
+        """
+        return self.trial.estimate_of(self._fresh, policy)
+
+    def to_json(self) -> str:
+        """Return the experiment as text that people and later versions can read."""
+        parts = {
+            "names": list(self.names),
+            "asked": self._asked.tolist(),
+            "made in this phase": self._made.tolist(),
+            "written off": self._off.tolist(),
+            "came": self._came.as_dict(),
+            "came since the last decision": self._fresh.as_dict(),
+            "visitors": self._visitors.bit_generator.state,
+        }
+        return written("experiment", VERSION, parts | trial_parts(self.trial))
+
+    @classmethod
+    def from_json(cls, text: str, strategy: Strategy | None = None) -> Experiment:
+        """Return the experiment that was written by `to_json`: it requests the same tries.
+
+        Parameters
+        ----------
+        text : str
+        strategy : Strategy, optional
+            For a strategy of your own, which the text only names.
+
+        Raises
+        ------
+        ValueError
+            If the text is no experiment, or of a later version of the format.
+        """
+        parts = parts_of(text, "experiment", VERSION)
+        needed = ("names", "asked", "made in this phase", "written off", "came", "visitors")
+        parts = read_parts("text", parts, (*needed, "came since the last decision"))
+        found = cls.__new__(cls)
+        found.trial = trial_from_parts(parts, strategy)
+        n_actions = len(found.trial.setting.features)
+        found.names = _names(parts["names"], n_actions)
+        counts = [np.array(parts[name], dtype=np.int64) for name in needed[1:4]]
+        found._asked, found._made, found._off = counts
+        found._came = Rewards.from_dict(parts["came"])
+        found._fresh = Rewards.from_dict(parts["came since the last decision"])
+        found._visitors = np.random.default_rng(0)
+        found._visitors.bit_generator.state = parts["visitors"]
+        return found
+
+    def __repr__(self) -> str:
+        books = self.books
+        return (
+            f"Experiment({self.trial.name}, {len(self.names)} actions: "
+            f"asked {books.asked.sum()}, came {books.came.sum()}, owed {books.owed.sum()}, "
+            f"written off {books.written_off.sum()}, extra {books.extra.sum()})"
+        )
+
+    def _next_phase(self, wait: bool) -> None:
+        """Decide the next phase, once all tries of this one are made and their rewards came."""
+        while not self.trial.committed and not self.planned.any():
+            if self.books.owed.any() and wait:
+                return
+            self.trial.go_on(self._fresh)  # first, since it may be refused
+            self.write_off()
+            self._fresh = Rewards.none(self._fresh.counts.shape)
+            self._made = np.zeros_like(self._made)
+
+    def _book(self, batch: Counts) -> Counts:
+        self._asked, self._made = self._asked + batch, self._made + batch
+        return batch
+
+    def _numbers(self, actions: Iterable[Any]) -> Counts | list[int]:
+        """Return numbers of actions from names, or numbers as they are."""
+        given = list(actions)
+        if not any(isinstance(each, str) for each in given):
+            return np.asarray(given, dtype=np.int64) if not given else np.asarray(given)
+        place = {name: number for number, name in enumerate(self.names)}
+        for each in given:
+            if each not in place:
+                raise ValueError(f"actions: {shown(each)} is none of {shown(self.names)}")
+        return np.array([place[each] for each in given], dtype=np.int64)
+
+
+def _names(names: Iterable[str] | None, n_actions: int) -> tuple[str, ...]:
+    found = check_names(
+        "names", map(str, range(n_actions)) if names is None else names, ordered=True
+    )
+    if len(found) != n_actions:
+        raise ValueError(f"names: expected {n_actions}, one per action; got {len(found)}")
+    return found
+
+
+def _share_out(plan: Counts, size: int) -> Counts:
+    """Return a part of a plan in its proportions, by largest remainders, in whole numbers."""
+    total = int(plan.sum())
+    if size >= total:
+        return plan
+    products = [int(each) * size for each in plan]
+    batch = np.array([product // total for product in products], dtype=np.int64)
+    rest = sorted(range(len(plan)), key=lambda a: (-(products[a] % total), a))
+    batch[rest[: size - int(batch.sum())]] += 1
+    return batch
