@@ -67,10 +67,23 @@ def build(
             help="Also rewrite the committed notebooks and book/ledger.json where they changed.",
         ),
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Make no book. Run the notebooks in notebooks/full.yml with the parameters there, "
+            "about an hour, and store the results in book/full.json.",
+        ),
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="How many notebooks run at the same time.")] = 2,
     quiet: Quiet = False,
 ) -> None:
-    """Run what changed, derive the ledger, make the book in _build/html."""
+    """Run what changed, derive the ledger, make the book in _build/html.
+
+    With --full, results are stored after each notebook: the same command continues after an
+    interrupt, and runs only what is missing or stale. Exit code 1: a verdict contradicts the one
+    at the defaults.
+    """
 
     def command() -> ExitCode:
         from speedbook.commands.build import build_book
@@ -80,6 +93,12 @@ def build(
         reporter = Reporter(quiet)
         with before_the_work():
             root = find_root(Path.cwd())
+            if full and refresh:
+                raise ValueError("--full and --refresh: give one at a time")
+        if full:
+            from speedbook.commands.full import build_full
+
+            return build_full(root, jobs, reporter)
         page = build_book(root, refresh=refresh, workers=jobs, reporter=reporter)
         reporter.say(f"The book is ready: {page.as_uri()}")
         return ExitCode.WELL

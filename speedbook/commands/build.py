@@ -160,9 +160,9 @@ def _execute(
     with closing(_run_all(root, waiting, workers, reporter)) as ends:
         for end in ends:
             name = end.job.name
-            if failure := end.failure or _lint(root, end.job):
+            if failure := end.failure or lint(root, end.job):
                 failures.append(name)
-                reporter.fail(_keep_partial(build, end.job, failure))
+                reporter.fail(keep_partial(build, end.job, failure))
                 if known.enough(failure):
                     repeated = cause(failure)
                     break
@@ -212,12 +212,14 @@ def _run_all(root: Path, names: list[str], workers: int, reporter: Reporter) -> 
         shutil.rmtree(running, ignore_errors=True)
 
 
-def _lint(root: Path, job: Job) -> str:
+def lint(root: Path, job: Job) -> str:
+    """Return why the outputs of a run cannot be kept, or an empty text."""
     problems = output_problems(normalise(read_notebook(job.output)), str(root))
     return "\n    ".join(problems)
 
 
-def _keep_partial(build: Path, job: Job, failure: str) -> str:
+def keep_partial(build: Path, job: Job, failure: str) -> str:
+    """Keep the unfinished notebook below `build`, and return the message of the failure."""
     text = f"{job.name}: {failure}"
     if job.output.is_file():
         kept = build / "failed" / job.name
