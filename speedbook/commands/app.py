@@ -186,7 +186,10 @@ def verify(
     jobs: Annotated[int, typer.Option(min=1, help="How many notebooks run at the same time.")] = 2,
     quiet: Annotated[bool, typer.Option("--quiet", help="Report differences only.")] = False,
 ) -> None:
-    """Compute verdicts again and compare them with the committed ledger."""
+    """Compute verdicts again and compare them with the committed ledger.
+
+    With --full they are compared with the stored results of that setting, book/full.json.
+    """
 
     def command() -> ExitCode:
         from speedbook.commands.reporter import Reporter

@@ -44,6 +44,7 @@ from speedbook.press.template import page_problems, published
 from speedbook.run.cache import Cache, Run, page_key, run_key, shared_key
 from speedbook.run.execution import Finished, Job, execute_all, kernel_environment
 from speedbook.run.failures import ENOUGH, Failures, cause
+from speedbook.run.full_results import ledger_full
 from speedbook.run.lock import only_one
 from speedbook.run.provenance import build_facts
 from speedbook.text import counted
@@ -72,7 +73,8 @@ def _build(root: Path, refresh: bool, workers: int, reporter: Reporter) -> Path:
         seconds = {name: run.seconds for name, run in runs.items()}
         derived = derive_ledger(registry, executed)
         agreements = ledger_agreements(root, derived["claims"])
-        derived = built_ledger(derived, seconds, build_facts(root), agreements)
+        full = ledger_full(root, registry, executed)
+        derived = built_ledger(derived, seconds, build_facts(root), agreements, full)
         write_if_changed(build / "ledger.json", ledger := ledger_text(derived))
         stale = [name for name in executed if evidence(executed[name]) != evidence(sources[name])]
         if refresh:

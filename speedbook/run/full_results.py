@@ -23,7 +23,7 @@ from speedbook.claims.rules import Verdict
 from speedbook.notebook.contract import source_problems
 from speedbook.notebook.files import read_notebook
 from speedbook.notebook.parameters import Value, notebook_parameters
-from speedbook.notebook.values import full_notebooks, full_values, read_values
+from speedbook.notebook.values import as_shown, full_notebooks, full_values, read_values
 from speedbook.paths import write_if_changed
 from speedbook.run.manifest import Environment
 from speedbook.run.provenance import digest
@@ -192,8 +192,10 @@ def contradict(one: str, other: str) -> bool:
     return one != other and Verdict.INCONCLUSIVE not in (one, other)
 
 
-def ledger_full(root: Path, registry: Registry) -> dict[str, Any]:
-    """Return the stored results for a built ledger, by claim.
+def ledger_full(
+    root: Path, registry: Registry, executed: Mapping[str, NotebookNode]
+) -> dict[str, Any]:
+    """Return the stored results for a built ledger, by claim, given the notebooks at the defaults.
 
     Each is a record with the ``parameters``, ``seconds`` and ``commit`` of its run, and what has
     ``changed`` since.
@@ -203,9 +205,9 @@ def ledger_full(root: Path, registry: Registry) -> dict[str, Any]:
         return {}
     sources, rows = full_sources(root), {}
     for name, run in stored.notebooks.items():
-        if name not in sources:
+        if name not in sources or name not in executed:
             continue
-        now = full_basis(registry, name, *sources[name])
+        now = full_basis(registry, name, executed[name], sources[name][1])
         for claim, entry in run.results.records.items():
             if claim in now.rules:
                 rows[claim] = {
@@ -225,16 +227,20 @@ def full_text(row: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> stored = {"verdict": "supported", "estimate": 1.0, "interval": [0.99, 1.01], "changed": []}
+    >>> found = {"verdict": "supported", "estimate": 1.0, "interval": [0.99, 1.01]}
+    >>> stored = {**found, "parameters": {"n": 9}, "changed": []}
     >>> full_text({"verdict": "inconclusive", "full": stored})
-    'supported, 1.000 [0.990, 1.010]'
+    'supported, 1.000 [0.990, 1.010], with n = 9'
     >>> full_text({"verdict": "supported", "full": {**stored, "changed": ["the rule"]}})
-    'supported, 1.000 [0.990, 1.010] (stale: the rule has changed since)'
+    'supported, 1.000 [0.990, 1.010], with n = 9 (stale: the rule has changed since)'
     """
     stored = row.get("full")
     if not stored:
         return ""
-    text = f"{stored['verdict']}, {' '.join(filter(None, rounded_record(stored)))}"
+    values = ", ".join(
+        f"{name} = {as_shown(value)}" for name, value in stored["parameters"].items()
+    )
+    text = f"{stored['verdict']}, {' '.join(filter(None, rounded_record(stored)))}, with {values}"
     changed = stored["changed"]
     if not changed:
         return text

@@ -216,15 +216,19 @@ def test_a_damaged_file_is_named_and_not_replaced(book, kernels):
 
 def test_the_ledger_gets_the_long_results_and_what_is_stale(book, kernels):
     registry = load_registry(book.root)
-    assert ledger_full(book.root, registry) == {}
+
+    def row():
+        executed = {PROP: read_notebook(book.root / PROP)}
+        return ledger_full(book.root, registry, executed).get("prop-1", {})
+
+    assert row() == {}
     build("--full")
-    row = ledger_full(book.root, registry)["prop-1"]
-    assert (row["verdict"], row["parameters"], row["changed"]) == ("supported", {"n": 9}, [])
-    assert full_text({"full": row}) == "supported, 1.000 [0.980, 1.020]"
+    found = row()
+    assert (found["verdict"], found["parameters"], found["changed"]) == ("supported", {"n": 9}, [])
+    assert full_text({"full": found}) == "supported, 1.000 [0.980, 1.020], with n = 9"
     put_record(book, book.root / PROP, 1.01)
     edit(book.root / "notebooks/full.yml", "n: 9", "n: 8")
-    row = ledger_full(book.root, registry)["prop-1"]
-    assert row["changed"] == ["the parameters", "the default record"]
+    assert row()["changed"] == ["the parameters", "the default record"]
     assert full_text({}) == ""
 
 
