@@ -17,6 +17,7 @@ from speedbook.commands.exit_codes import (
     failure,
     heed_signals,
 )
+from speedbook.commands.on_runs import compare, runs
 
 if TYPE_CHECKING:
     from speedbook.commands.reporter import Reporter
@@ -30,13 +31,14 @@ app = typer.Typer(
 )
 data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(data, name="data", help="List the data sets, fetch one, or check their files.")
+app.add_typer(runs, name="runs")
 
 
 @app.callback()
 def main() -> None:
     """Build the book from its notebooks, and run them again.
 
-    Exit codes: 0 success, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
+    Exit codes: 0 success, 1 a verdict, a result or a data file differs, 2 wrong usage
     (nothing ran), 3 a notebook, the build, a download or the disk failed, 4 another command is at
     work in the same folder (nothing ran), 129 the terminal was closed (SIGHUP), 130 interrupted
     (Ctrl-C, SIGTERM).
@@ -200,6 +202,9 @@ def verify(
 
     kept = "the claims whose seeds had all run are stored" if store else "nothing was stored"
     raise end_with(command, kept)
+
+
+app.command()(compare)
 
 
 @data.command("list")
