@@ -57,6 +57,10 @@ def compare(
     raise end_with(command, "no file is half-written")
 
 
+def _terminal() -> bool:
+    return sys.stdin.isatty()
+
+
 @runs.callback(invoke_without_command=True)
 def list_them(
     context: typer.Context,
@@ -94,14 +98,14 @@ def clean(
     folder: Folder = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete without the question.")] = False,
 ) -> None:
-    """Delete runs: say which and how large they are, ask, and delete them.
+    """Delete runs after a question that says which they are and how large.
 
     These are the runs that `speedbook runs` lists with the same options, but for those of sweeps.
     Nothing outside the folder of runs is deleted, and no folder without the manifest of a run.
     """
 
     def ask(question: str) -> bool:
-        if not yes and not sys.stdin.isatty():
+        if not yes and not _terminal():
             raise CommandError(
                 ExitCode.USAGE,
                 "nothing was deleted: there is no terminal for the question; to delete without it, "

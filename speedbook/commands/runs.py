@@ -60,7 +60,7 @@ def list_runs(asked: Filter, reporter: Reporter) -> ExitCode:
 
 
 def clean_runs(asked: Filter, ask: Callable[[str], bool], reporter: Reporter) -> ExitCode:
-    """Say what would be deleted, ask, and delete it."""
+    """Say what would be deleted, and delete it after a question."""
     with before_the_work():
         root = find_root(Path.cwd())
         folder, found = _chosen(root, asked)
