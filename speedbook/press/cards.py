@@ -61,6 +61,6 @@ def complete_cards(
             address = f"{up}{LEDGER_PAGE}#{row_anchor(record['id'])}"
             link = rf'\g<start><a class="reference internal" href="{address}">\g<badge></a>\g<end>'
             html = BADGE.sub(link, output.data["text/html"])
-            if text := full_text((rows or {}).get(record["id"], {})):
+            if text := full_text((rows or {}).get(record["id"], {}), parameters=True):
                 html = html.replace(END, f"\n<dt>Full</dt><dd>{escape(text)}</dd>{END}")
             output.data["text/html"] = html

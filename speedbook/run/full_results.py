@@ -222,25 +222,27 @@ def ledger_full(
     return rows
 
 
-def full_text(row: Mapping[str, Any]) -> str:
+def full_text(row: Mapping[str, Any], parameters: bool = False) -> str:
     """Return the long run's result for a row of the built ledger; empty if none is stored.
+
+    It may name the parameters of the long setting.
 
     Examples
     --------
     >>> found = {"verdict": "supported", "estimate": 1.0, "interval": [0.99, 1.01]}
     >>> stored = {**found, "parameters": {"n": 9}, "changed": []}
     >>> full_text({"verdict": "inconclusive", "full": stored})
-    'supported, 1.000 [0.990, 1.010], with n = 9'
-    >>> full_text({"verdict": "supported", "full": {**stored, "changed": ["the rule"]}})
+    'supported, 1.000 [0.990, 1.010]'
+    >>> full_text({"verdict": "supported", "full": {**stored, "changed": ["the rule"]}}, True)
     'supported, 1.000 [0.990, 1.010], with n = 9 (stale: the rule has changed since)'
     """
     stored = row.get("full")
     if not stored:
         return ""
-    values = ", ".join(
-        f"{name} = {as_shown(value)}" for name, value in stored["parameters"].items()
-    )
-    text = f"{stored['verdict']}, {' '.join(filter(None, rounded_record(stored)))}, with {values}"
+    text = f"{stored['verdict']}, {' '.join(filter(None, rounded_record(stored)))}"
+    if parameters:
+        given = stored["parameters"].items()
+        text += ", with " + ", ".join(f"{name} = {as_shown(value)}" for name, value in given)
     changed = stored["changed"]
     if not changed:
         return text

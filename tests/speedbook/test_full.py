@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,6 +16,7 @@ import speedbook.commands.full
 from speedbook.claims.registry import load_registry
 from speedbook.commands.full import makespan
 from speedbook.notebook.files import code_cells, read_notebook, write_notebook
+from speedbook.press.sphinx.ledger_table import _run
 from speedbook.run.execution import Finished
 from speedbook.run.full_results import (
     FULL_RESULTS,
@@ -225,7 +225,9 @@ def test_the_ledger_gets_the_long_results_and_what_is_stale(book, kernels):
     build("--full")
     found = row()
     assert (found["verdict"], found["parameters"], found["changed"]) == ("supported", {"n": 9}, [])
-    assert full_text({"full": found}) == "supported, 1.000 [0.980, 1.020], with n = 9"
+    assert full_text({"full": found}) == "supported, 1.000 [0.980, 1.020]"
+    shown = _run({"full": found})[-1]
+    assert shown.astext() == "full: supported, 1.000 [0.980, 1.020]"
     put_record(book, book.root / PROP, 1.01)
     edit(book.root / "notebooks/full.yml", "n: 9", "n: 8")
     assert row()["changed"] == ["the parameters", "the default record"]
@@ -288,7 +290,5 @@ def test_the_stored_results_have_the_parameters_and_rules_of_today():
             assert entry["verdict"] == registry[claim].verdict(*entry["interval"]), claim
 
 
-def test_every_notebook_with_a_long_setting_has_stored_results_within_an_hour():
-    stored = read_full_results(Path(ROOT))
-    assert set(stored.notebooks) == set(full_sources(ROOT))
-    assert makespan(sorted((r.seconds for r in stored.notebooks.values()), reverse=True), 2) < 3600
+def test_every_notebook_with_a_long_setting_has_stored_results():
+    assert set(read_full_results(ROOT).notebooks) == set(full_sources(ROOT))
