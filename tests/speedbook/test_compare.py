@@ -274,6 +274,9 @@ def test_two_sweeps_are_paired_by_what_varies(tiny_book, outputs, tmp_path):
     assert "limit" not in said and "more than 3.48 standard errors" in said
     found = json.loads(only(tiny_book.root, "json").read_text())
     assert sorted(pair["shared"]["n"] for pair in found["pairs"]) == [1, 2]
+    page = BeautifulSoup(only(tiny_book.root, "html").read_text(), "html.parser")
+    links = [link["href"].removeprefix("#") for link in page.select(".all a")]
+    assert links == [head["id"] for head in page.select("h2[id]")] and len(links) == 2
     said = compare(tmp_path / "two", "book", code=1)
     assert "3 pairs of runs" in said
 
