@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 # Plain help: colouring it would take longer than printing it.
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -44,6 +43,18 @@ def main() -> None:
     (Ctrl-C, SIGTERM).
     """
     heed_signals()
+
+
+def _notebooks(incomplete: str) -> list[str]:
+    """Complete the short name of a notebook, for the shell."""
+    from speedbook.notebook.find import notebook_names
+    from speedbook.paths import find_root
+
+    try:
+        names = notebook_names(find_root(Path.cwd()))
+    except OSError:
+        return []
+    return [Path(name).stem for name in names if Path(name).stem.startswith(incomplete)]
 
 
 def _renamed(given: bool) -> None:
@@ -113,7 +124,11 @@ def rerun(
     context: typer.Context,
     notebook: Annotated[
         str | None,
-        typer.Argument(metavar="NOTEBOOK", help="A short name such as fig1a-unit-ball, or a path."),
+        typer.Argument(
+            metavar="NOTEBOOK",
+            help="A short name such as fig1a-unit-ball, or a path.",
+            autocompletion=_notebooks,
+        ),
     ] = None,
     assignments: Annotated[
         list[str] | None,
@@ -165,6 +180,98 @@ def rerun(
         return rerun(asked, Reporter(quiet))
 
     raise end_with(command, "there was nothing to keep yet")
+
+
+@app.command(name="sweep")
+def sweep_command(
+    notebook: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NOTEBOOK",
+            help="A short name such as fig1a-unit-ball, or a path.",
+            autocompletion=_notebooks,
+        ),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-p",
+            metavar="NAME=VALUES",
+            help="Values of a parameter: 3,4,5, or 0.1:1.0:4 for 4 evenly spaced ones, or whole "
+            "lists, [1,2],[3]; may be repeated.",
+        ),
+    ] = None,
+    points: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Run the rows of a CSV; its head names the parameters."),
+    ] = None,
+    params: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Set parameters for all points, in a YAML or JSON file."),
+    ] = None,
+    full: Full = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many points run at the same time here; by default 2."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder of the sweep; by default below runs/sweeps."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Continue the sweep in this folder, without NOTEBOOK."),
+    ] = None,
+    recompute: Annotated[
+        bool,
+        typer.Option("--recompute", help="Compute finished points again, with the code of today."),
+    ] = False,
+    cell_timeout: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="Time limit for each cell; by default 300, or 3600 with --full.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only list the points and say how long they will take."),
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a notebook at many points, and join the results in one table and one page.
+
+    The points are every combination of the values. Finished points are kept whatever happens: the
+    same command continues after an interrupt, a crash or a power cut. A point that fails does not
+    stop the others; the exit code is then 3.
+    """
+
+    def command() -> ExitCode:
+        from speedbook.commands.reporter import Reporter
+        from speedbook.commands.sweep import Options, sweep
+
+        asked = Options(
+            notebook,
+            assignments or (),
+            points,
+            params,
+            full,
+            jobs,
+            scheduler,
+            out,
+            resume,
+            recompute,
+            cell_timeout,
+            dry_run,
+        )
+        return sweep(asked, Reporter(quiet))
+
+    raise end_with(command, "finished points are kept, and the same command continues")
 
 
 @app.command()
