@@ -62,7 +62,8 @@ def compare_runs(asked: Asked, reporter: Reporter) -> ExitCode:
 
 def _name(comparison: Comparison, asked: Asked) -> str:
     """Name the files: the same two sides have the same name, so the new page replaces the old."""
-    stem = Path(comparison.pairs[0].notebook).stem
+    stems = {Path(pair.notebook).stem for pair in comparison.pairs}
+    stem = stems.pop() if len(stems) == 1 else "notebooks"
     sides = {"a": str(Path(asked.a).resolve()), "b": str(Path(asked.b).resolve())}
     return f"{stem}-{digest(sides)[:8]}"
 
