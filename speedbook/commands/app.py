@@ -228,7 +228,7 @@ def sweep_command(
     ] = None,
     recompute: Annotated[
         bool,
-        typer.Option("--recompute", help="Compute finished points again, with the code of today."),
+        typer.Option("--recompute", help="Compute finished points again, with the present code."),
     ] = False,
     cell_timeout: Annotated[
         int | None,
@@ -244,9 +244,10 @@ def sweep_command(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a notebook at many points, and join the results in one table and one page.
+    """Run a notebook at many points, and join the results.
 
-    The points are every combination of the values. Finished points are kept whatever happens: the
+    The points are every combination of the values. Their results become one table (CSV) and one
+    page. Finished points are kept whatever happens: the
     same command continues after an interrupt, a crash or a power cut. A point that fails does not
     stop the others; the exit code is then 3.
     """

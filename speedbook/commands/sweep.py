@@ -245,14 +245,14 @@ def _run(made: Sweep, options: Options, reporter: Reporter) -> ExitCode:
                     )
                 if outcome.failure:
                     failures[task.number] = outcome.failure
-                    reporter.fail(f"{label}: {outcome.failure}")
                     advance(f"{label}: failed")
                 else:
                     advance(f"{label}: {duration(outcome.seconds)}")
     finished = made.finished()
     for number in points.keys() - finished.keys() - failures.keys():
         failures[number] = "the code, the data or a file changed while the sweep ran"
-        reporter.fail(f"{made.label(points[number])}: {failures[number]}")
+    for number, failure in sorted(failures.items()):
+        reporter.fail(f"{made.label(points[number])}: {failure}")
     return _report(made, finished, failures, reporter)
 
 

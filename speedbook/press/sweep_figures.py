@@ -1,7 +1,8 @@
 """The pictures of a sweep: each claim's estimates over each parameter, and the runs' own pictures.
 
 In the first kind every parameter has a panel. A line joins points at which all other parameters are
-equal; a bar is the interval of the record, and the form of a marker is the verdict.
+equal, and its colour is the value of one of them. A bar is the interval of the record, and the form
+of a marker is the verdict.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ MARKERS = {
     Verdict.VACUOUS: "D",
     Verdict.NOT_TESTABLE: "P",
 }
-#: The most lines that have colours and names of their own, and the most panels in a row.
-MOST_LINES, ACROSS = 8, 3
+#: The most values of a parameter that have colours, and the most panels in a row.
+MOST_COLOURS, ACROSS = 8, 3
 #: An axis of numbers is logarithmic if the largest is so many times the smallest, above 0.
 WIDE = 50
 #: The greatest distance by which the first and the last line are moved apart, over the whole axis.
@@ -129,17 +130,19 @@ def _panel(ax: Axes, rows: pd.DataFrame, name: str, others: Sequence[str]) -> No
     else:
         reach = len(labels) or (places.max() - places.min()) or 1
         data["place"] += reach * number * APART / max(len(order), 4)
-    many = len(order) > MOST_LINES
-    colours = [GREY] * len(order) if many else list(COLOURS.values())[: len(order)]
+    shown = {other: list(dict.fromkeys(data[_key(other)].map(as_shown))) for other in others}
+    by = next((other for other in others if 1 < len(shown[other]) <= MOST_COLOURS), None)
+    data["value"] = data[_key(by)].map(as_shown) if by else ""
+    colours = dict(zip(shown[by], COLOURS.values(), strict=False)) if by else {"": GREY}
     style: dict[str, Any] = {
-        **{"x": "place", "y": "estimate", "hue": "line", "hue_order": order, "palette": colours},
+        **{"x": "place", "y": "estimate", "hue": "value", "palette": colours},
         **{"legend": False, "ax": ax},
     }
-    alpha = 0.5 if many else 0.9
+    alpha = 0.6 if len(order) > MOST_COLOURS else 0.9
     joined = data.sort_values("place", kind="stable")
     seaborn.lineplot(joined, units="line", estimator=None, linewidth=1.2, alpha=alpha, **style)
-    for line, colour in zip(order, colours, strict=True):
-        part = data[data["line"] == line]
+    for value, colour in colours.items():
+        part = data[data["value"] == value]
         ax.vlines(part["place"], part["low"], part["high"], colors=colour, linewidth=1.5)
     forms = {str(verdict): mark for verdict, mark in MARKERS.items()}
     seaborn.scatterplot(data, style="verdict", markers=forms, s=46, zorder=3, **style)
@@ -149,21 +152,21 @@ def _panel(ax: Axes, rows: pd.DataFrame, name: str, others: Sequence[str]) -> No
     elif not wide and (ticks := _ticks(places)):
         ax.set_xticks(ticks)
     ax.set(xlabel=name, ylabel="")
-    if others and not many:
+    if by:
         handles = [
-            Line2D([], [], color=colour, label=in_figure(line))
-            for line, colour in zip(order, colours, strict=True)
+            Line2D([], [], color=colour, label=in_figure(value))
+            for value, colour in colours.items()
         ]
         below: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.04, -0.2)}
         below["alignment"] = "left"
-        ax.legend(handles=handles, title=", ".join(others), ncols=min(4, len(order)), **below)
+        ax.legend(handles=handles, title=by, ncols=min(3, len(handles)), **below)
 
 
 def _ticks(places: pd.Series) -> list[float]:
     """Return the values themselves as ticks if they are few and far enough apart."""
     values = sorted(set(places))
     gaps = [right - left for left, right in itertools.pairwise(values)]
-    return values if gaps and min(gaps) >= (values[-1] - values[0]) / 8 else []
+    return values if gaps and min(gaps) >= (values[-1] - values[0]) / 6 else []
 
 
 def _places(values: pd.Series) -> tuple[pd.Series, list[str]]:

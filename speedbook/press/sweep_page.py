@@ -31,6 +31,7 @@ from speedbook.press.sweep_figures import (
     record_figure,
     record_frame,
 )
+from speedbook.run.failures import cause
 from speedbook.run.manifest import Manifest
 from speedbook.run.sweep import Point, Sweep
 from speedbook.text import counted, duration
@@ -49,7 +50,8 @@ class Line:
     page: str
     seconds: str
     failure: str
-    found: dict[str, tuple[str, str]] = field(default_factory=dict)
+    cause: str = ""
+    found: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def write_sweep_page(
@@ -116,14 +118,16 @@ def _line(
 ) -> Line:
     values = [as_shown(point.request.values[name]) for name in sweep.plan.swept]
     if point.number not in finished:
-        return Line(point, values, "", "", failures.get(point.number, "not run"))
+        failure = failures.get(point.number, "not run")
+        lines = [line for line in failure.splitlines() if "unfinished run: " not in line]
+        return Line(point, values, "", "", failure, cause("\n".join(lines)))
     folder, manifest = finished[point.number]
     found = {
         name: (badge_html(Verdict(record["verdict"])), " ".join(rounded_record(record)).strip())
         for name, record in manifest.results.records.items()
     }
     page = (folder / f"{sweep.base.stem}.html").relative_to(sweep.folder).as_posix()
-    return Line(point, values, page, duration(manifest.seconds), "", found)
+    return Line(point, values, page, duration(manifest.seconds), "", found=found)
 
 
 def _figures(

@@ -56,8 +56,8 @@ def cell(value: Value) -> str:
 
 def joined_table(
     sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]], failures: Mapping[int, str]
-) -> str:
-    """Return the joined table as CSV.
+) -> Iterator[str]:
+    """Yield the joined table as CSV, a piece for each point.
 
     Parameters
     ----------
@@ -72,13 +72,16 @@ def joined_table(
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([POINT, *map(column, names), *COLUMNS])
+    yield text.getvalue()
     for point in sweep.points:
         values = point.request.values
         start = [point.number, *(cell(values[name]) for name in names)]
         run = finished.get(point.number)
+        text.seek(0)
+        text.truncate()
         for row in _rows(sweep, point, names, run, failures.get(point.number, "")):
             writer.writerow([*start, *(row.get(name, "") for name in COLUMNS)])
-    return text.getvalue()
+        yield text.getvalue()
 
 
 def _rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 
@@ -14,7 +15,7 @@ from speedbook.commands import sweep as command
 from speedbook.commands.app import app
 from speedbook.run.sweep import read_plan
 
-from .helpers import FIG, PROP, edit
+from .helpers import FIG, PROP, ROOT, edit
 
 pytestmark = pytest.mark.slow
 
@@ -86,19 +87,32 @@ def ran(book):
     return numbers
 
 
+def values_of(code):
+    """Run lines of the book on the folder ``s`` and the claim here; return what they show."""
+    space, shown = {}, []
+    for line in code.replace("<folder>", "s").replace("fig-ub", "prop-1").splitlines():
+        try:
+            shown.append(eval(line, space))
+        except SyntaxError:
+            exec(line, space)
+    return shown
+
+
 GRID = ("prop-1", "-p", "n_actions=2,4", "-p", "high_variance=0.25:0.5:2", "--out", "s")
 
 
-def test_the_verdict_over_two_parameters_in_three_lines(swept):
+def test_the_three_lines_of_the_book_show_the_verdict_over_two_parameters(swept):
     said = sweep(*GRID)
     assert "4 points of notebooks/claims/prop-1.ipynb" in said
-    table = pd.read_csv("s/sweep.csv")
-    verdicts = table[table.field == "verdict"]
-    moved = verdicts.pivot(index="n_actions", columns="high_variance", values="text")
-    assert moved.to_dict() == {
+    first, second = re.findall(r"```python\n(.*?)```", (ROOT / "book/sweep.md").read_text(), re.S)
+    assert len(first.splitlines()) == 3
+    (verdicts,), (numbers, _) = map(values_of, (first, second))
+    assert verdicts.to_dict() == {
         0.25: {2: "contradicted", 4: "supported"},
         0.5: {2: "supported", 4: "contradicted"},
     }
+    found = numbers.loc[(4, "prop-1"), ["low", "estimate", "high"]]
+    assert list(found) == [1.99, 2.0, 2.01]
 
 
 def test_the_table_holds_parameters_records_and_status(swept):
@@ -327,6 +341,24 @@ def test_wrong_usage_runs_nothing(swept, arguments, said):
     for line, start in zip(lines, said, strict=True):
         assert line.startswith(f"speedbook: {start}")
     assert ran(swept) == [] and sorted(swept.root.rglob("*")) == before
+
+
+def test_a_full_disk_ends_it_and_keeps_what_is_finished(swept, monkeypatch):
+    from speedbook.commands import point
+
+    original = point.run
+
+    def run(request, *rest):
+        if request.values["n_actions"] == 4:
+            raise OSError(errno.ENOSPC, "No space left on device", "/there/file")
+        return original(request, *rest)
+
+    monkeypatch.setattr(point, "run", run)
+    assert "/there/file: No space left on device" in sweep(*GRID, code=3)
+    monkeypatch.setattr(point, "run", original)
+    ran(swept)
+    sweep(*GRID)
+    assert ran(swept) == [4, 4]
 
 
 def test_quiet_reports_failures_alone(swept):
