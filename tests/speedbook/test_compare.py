@@ -339,3 +339,25 @@ def test_with_real_kernels_from_the_command_line(tiny_book, tiny_notebook):
     said, _ = process.communicate(timeout=300)
     assert process.returncode == 1, said
     assert "exact: differs" in said
+
+
+@pytest.mark.slow
+def test_the_sweeps_of_the_command_are_compared_and_listed(tiny_book, tiny_notebook):
+    tiny_book.notebook(PROP, tiny_notebook(SOURCE, parameters=PARAMETERS))
+
+    def speedbook(*arguments, code=0):
+        process = start(tiny_book.root, *SPEEDBOOK, *arguments)
+        said, _ = process.communicate(timeout=300)
+        assert process.returncode == code, said
+        return " ".join(said.split())
+
+    for seed in (4, 5):
+        speedbook(
+            *("sweep", "prop-1", "-p", "n=1,2", "-p", f"seed={seed}"),
+            *("--jobs", "1", "--quiet", "--out", f"runs/sweeps/of-{seed}"),
+        )
+    said = speedbook("compare", "runs/sweeps/of-4", "runs/sweeps/of-5")
+    assert "2 pairs of runs" in said and "seed: 4 → 5" in said
+    said = speedbook("runs")
+    assert "Sweep runs/sweeps/of-4: 2 finished;" in said
+    assert "nothing to delete" in speedbook("runs", "clean", "--yes")
