@@ -26,7 +26,7 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book live quick test check prose oldest browser audit lab refresh lock student grade slides zip pdf wheel bench bench-quick advice mutants clean
+.PHONY: help book live quick test check prose oldest browser audit lab refresh full lock student grade slides zip pdf wheel bench bench-quick advice mutants clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
@@ -71,6 +71,9 @@ lab: $(READY)  ## open the notebooks in JupyterLab (another folder: make lab NOT
 
 refresh: $(READY)  ## rewrite the committed notebooks and the ledger from fresh runs
 	@$(PY) -m speedbook build --refresh
+
+full: $(READY)  ## run the long setting, notebooks/full.yml (about an hour; continues after an interrupt), into book/full.json
+	@$(PY) -m speedbook build --full
 
 lock: $(READY)  ## update requirements.txt after a change in a pyproject.toml (all versions: make lock UPGRADE=1)
 	@$(PY) -m uv pip compile pyproject.toml speedbook/pyproject.toml --quiet --all-extras --universal \

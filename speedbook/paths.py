@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import filecmp
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -80,13 +80,19 @@ def free_megabytes(folder: Path) -> float:
     return shutil.disk_usage(folder).free / 1e6
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file such that a reader sees the old content or the new, never a part."""
+def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
+    """Write a file such that a reader sees the old content or the new, never a part.
+
+    Content that is too large for the memory is given piece by piece.
+    """
+    pieces = [content] if isinstance(content, str | bytes) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with naming(path):
-            part.write_bytes(content.encode() if isinstance(content, str) else content)
+            with part.open("wb") as file:
+                for piece in pieces:
+                    file.write(piece.encode() if isinstance(piece, str) else piece)
         os.replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)

@@ -137,16 +137,19 @@ def built_ledger(
     seconds: Mapping[str, float],
     facts: Mapping[str, Any],
     agreements: Mapping[str, Any],
+    full: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the ledger with the facts of one build, which are never committed.
 
     These are the seconds that each notebook ran, the facts that all rows share
-    (`speedbook.run.provenance.build_facts`), and the agreement of fresh seeds by claim
-    (`speedbook.claims.agreement.ledger_agreements`).
+    (`speedbook.run.provenance.build_facts`), and by claim the agreement of fresh seeds
+    (`speedbook.claims.agreement.ledger_agreements`) and the results of the long setting
+    (`speedbook.run.full_results.ledger_full`).
     """
     rows = {
         claim: {**row, "seconds": seconds[row["notebook"]]}
         | ({"agreement": agreements[claim]} if claim in agreements else {})
+        | ({"full": full[claim]} if claim in full else {})
         for claim, row in ledger["claims"].items()
     }
     return {"claims": rows, "build": dict(facts)}

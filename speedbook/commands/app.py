@@ -17,31 +17,44 @@ from speedbook.commands.exit_codes import (
     failure,
     heed_signals,
 )
+from speedbook.commands.on_runs import compare, runs
 
 if TYPE_CHECKING:
     from speedbook.commands.reporter import Reporter
 
 # Plain help: colouring it would take longer than printing it.
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 data = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(data, name="data", help="List the data sets, fetch one, or check their files.")
+app.add_typer(runs, name="runs")
 
 
 @app.callback()
 def main() -> None:
     """Build the book from its notebooks, and run them again.
 
-    Exit codes: 0 success, 1 a verdict, a repeated result or a data file differs, 2 wrong usage
+    Exit codes: 0 success, 1 a verdict, a result or a data file differs, 2 wrong usage
     (nothing ran), 3 a notebook, the build, a download or the disk failed, 4 another command is at
     work in the same folder (nothing ran), 129 the terminal was closed (SIGHUP), 130 interrupted
     (Ctrl-C, SIGTERM).
     """
     heed_signals()
+
+
+def _notebooks(incomplete: str) -> list[str]:
+    """Complete the short name of a notebook, for the shell."""
+    from speedbook.notebook.find import notebook_names
+    from speedbook.paths import find_root
+
+    try:
+        names = notebook_names(find_root(Path.cwd()))
+    except OSError:
+        return []
+    return [Path(name).stem for name in names if Path(name).stem.startswith(incomplete)]
 
 
 def _renamed(given: bool) -> None:
@@ -67,10 +80,23 @@ def build(
             help="Also rewrite the committed notebooks and book/ledger.json where they changed.",
         ),
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Make no book. Run the notebooks in notebooks/full.yml with the parameters there, "
+            "about an hour, and store the results in book/full.json.",
+        ),
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="How many notebooks run at the same time.")] = 2,
     quiet: Quiet = False,
 ) -> None:
-    """Run what changed, derive the ledger, make the book in _build/html."""
+    """Run what changed, derive the ledger, make the book in _build/html.
+
+    With --full, results are stored after each notebook: the same command continues after an
+    interrupt, and runs only what is missing or stale. Exit code 1: a verdict contradicts the one
+    at the defaults.
+    """
 
     def command() -> ExitCode:
         from speedbook.commands.build import build_book
@@ -80,6 +106,12 @@ def build(
         reporter = Reporter(quiet)
         with before_the_work():
             root = find_root(Path.cwd())
+            if full and refresh:
+                raise ValueError("--full and --refresh: give one at a time")
+        if full:
+            from speedbook.commands.full import build_full
+
+            return build_full(root, jobs, reporter)
         page = build_book(root, refresh=refresh, workers=jobs, reporter=reporter)
         reporter.say(f"The book is ready: {page.as_uri()}")
         return ExitCode.WELL
@@ -92,7 +124,11 @@ def rerun(
     context: typer.Context,
     notebook: Annotated[
         str | None,
-        typer.Argument(metavar="NOTEBOOK", help="A short name such as fig1a-unit-ball, or a path."),
+        typer.Argument(
+            metavar="NOTEBOOK",
+            help="A short name such as fig1a-unit-ball, or a path.",
+            autocompletion=_notebooks,
+        ),
     ] = None,
     assignments: Annotated[
         list[str] | None,
@@ -146,6 +182,99 @@ def rerun(
     raise end_with(command, "there was nothing to keep yet")
 
 
+@app.command(name="sweep")
+def sweep_command(
+    notebook: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NOTEBOOK",
+            help="A short name such as fig1a-unit-ball, or a path.",
+            autocompletion=_notebooks,
+        ),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-p",
+            metavar="NAME=VALUES",
+            help="Values of a parameter: 3,4,5, or 0.1:1.0:4 for 4 evenly spaced ones, or whole "
+            "lists, [1,2],[3]; may be repeated.",
+        ),
+    ] = None,
+    points: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Run the rows of a CSV; its head names the parameters."),
+    ] = None,
+    params: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Set parameters for all points, in a YAML or JSON file."),
+    ] = None,
+    full: Full = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many points run at the same time here; by default 2."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder of the sweep; by default below runs/sweeps."),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Continue the sweep in this folder, without NOTEBOOK."),
+    ] = None,
+    recompute: Annotated[
+        bool,
+        typer.Option("--recompute", help="Compute finished points again, with the present code."),
+    ] = False,
+    cell_timeout: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="Time limit for each cell; by default 300, or 3600 with --full.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only list the points and say how long they will take."),
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a notebook at many points, and join the results.
+
+    The points are every combination of the values. Their results become one table (CSV) and one
+    page. Finished points are kept whatever happens: the
+    same command continues after an interrupt, a crash or a power cut. A point that fails does not
+    stop the others; the exit code is then 3.
+    """
+
+    def command() -> ExitCode:
+        from speedbook.commands.reporter import Reporter
+        from speedbook.commands.sweep import Options, sweep
+
+        asked = Options(
+            notebook,
+            assignments or (),
+            points,
+            params,
+            full,
+            jobs,
+            scheduler,
+            out,
+            resume,
+            recompute,
+            cell_timeout,
+            dry_run,
+        )
+        return sweep(asked, Reporter(quiet))
+
+    raise end_with(command, "finished points are kept, and the same command continues")
+
+
 @app.command()
 def live(
     port: Annotated[
@@ -192,7 +321,10 @@ def verify(
     jobs: Annotated[int, typer.Option(min=1, help="How many notebooks run at the same time.")] = 2,
     quiet: Annotated[bool, typer.Option("--quiet", help="Report differences only.")] = False,
 ) -> None:
-    """Compute verdicts again and compare them with the committed ledger."""
+    """Compute verdicts again and compare them with the committed ledger.
+
+    With --full they are compared with the stored results of that setting, book/full.json.
+    """
 
     def command() -> ExitCode:
         from speedbook.commands.reporter import Reporter
@@ -203,6 +335,9 @@ def verify(
 
     kept = "the claims whose seeds had all run are stored" if store else "nothing was stored"
     raise end_with(command, kept)
+
+
+app.command()(compare)
 
 
 @data.command("list")

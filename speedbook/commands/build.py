@@ -44,6 +44,7 @@ from speedbook.press.template import page_problems, published
 from speedbook.run.cache import Cache, Run, page_key, run_key, shared_key
 from speedbook.run.execution import Finished, Job, execute_all, kernel_environment
 from speedbook.run.failures import ENOUGH, Failures, cause
+from speedbook.run.full_results import ledger_full
 from speedbook.run.lock import only_one
 from speedbook.run.provenance import build_facts
 from speedbook.text import counted
@@ -72,7 +73,8 @@ def _build(root: Path, refresh: bool, workers: int, reporter: Reporter) -> Path:
         seconds = {name: run.seconds for name, run in runs.items()}
         derived = derive_ledger(registry, executed)
         agreements = ledger_agreements(root, derived["claims"])
-        derived = built_ledger(derived, seconds, build_facts(root), agreements)
+        full = ledger_full(root, registry, executed)
+        derived = built_ledger(derived, seconds, build_facts(root), agreements, full)
         write_if_changed(build / "ledger.json", ledger := ledger_text(derived))
         stale = [name for name in executed if evidence(executed[name]) != evidence(sources[name])]
         if refresh:
@@ -160,9 +162,9 @@ def _execute(
     with closing(_run_all(root, waiting, workers, reporter)) as ends:
         for end in ends:
             name = end.job.name
-            if failure := end.failure or _lint(root, end.job):
+            if failure := end.failure or lint(root, end.job):
                 failures.append(name)
-                reporter.fail(_keep_partial(build, end.job, failure))
+                reporter.fail(keep_partial(build, end.job, failure))
                 if known.enough(failure):
                     repeated = cause(failure)
                     break
@@ -212,12 +214,14 @@ def _run_all(root: Path, names: list[str], workers: int, reporter: Reporter) -> 
         shutil.rmtree(running, ignore_errors=True)
 
 
-def _lint(root: Path, job: Job) -> str:
+def lint(root: Path, job: Job) -> str:
+    """Return why the outputs of a run cannot be kept, or an empty text."""
     problems = output_problems(normalise(read_notebook(job.output)), str(root))
     return "\n    ".join(problems)
 
 
-def _keep_partial(build: Path, job: Job, failure: str) -> str:
+def keep_partial(build: Path, job: Job, failure: str) -> str:
+    """Keep the unfinished notebook below `build`, and return the message of the failure."""
     text = f"{job.name}: {failure}"
     if job.output.is_file():
         kept = build / "failed" / job.name

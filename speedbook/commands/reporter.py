@@ -14,7 +14,15 @@ from typing import Any
 
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -71,9 +79,12 @@ class Reporter:
         self.errors.print(text, style="red")
 
     @contextmanager
-    def bar(self, title: str, total: int) -> Iterator[Callable[[str], None]]:
+    def bar(
+        self, title: str, total: int, time_left: bool = False
+    ) -> Iterator[Callable[[str], None]]:
         """Show a bar; the function that it yields advances it by one and prints what was done."""
-        with self._progress() as progress:
+        left = [TextColumn("about"), TimeRemainingColumn(), TextColumn("left")]
+        with self._progress(*(left if time_left else [])) as progress:
             task = progress.add_task(title, total=total)
 
             def advance(text: str) -> None:
@@ -91,11 +102,18 @@ class Reporter:
             task = progress.add_task(title, total=total, step="")
             yield lambda place, step: progress.update(task, completed=place, step=step)
 
-    def _progress(self, *more: TextColumn) -> Progress:
+    def _progress(self, *more: ProgressColumn) -> Progress:
         shown = self.console.is_terminal
         usual = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()
         columns = *usual, TimeElapsedColumn(), *more
-        return Progress(*columns, console=self.console, disable=not shown, transient=True)
+        return Progress(
+            *columns,
+            console=self.console,
+            disable=not shown,
+            transient=True,
+            # The time left is judged by everything since the start: a step may take minutes.
+            speed_estimate_period=float("inf"),
+        )
 
     @contextmanager
     def busy(self, title: str) -> Iterator[None]:

@@ -19,10 +19,7 @@ from speedbook.commands.exit_codes import (
     interrupted_by,
 )
 from speedbook.commands.reporter import Reporter
-from speedbook.notebook.contract import source_problems
-from speedbook.notebook.files import read_notebook
 from speedbook.notebook.find import find_notebook, notebook_names, shelf
-from speedbook.notebook.parameters import notebook_parameters
 from speedbook.notebook.values import (
     full_values,
     read_assignments,
@@ -31,7 +28,15 @@ from speedbook.notebook.values import (
 )
 from speedbook.paths import find_root
 from speedbook.run.execution import CELL_TIMEOUT, FULL_TIMEOUT
-from speedbook.run.folder import RUNS, Request, RunFailed, RunInterrupted, facts, run
+from speedbook.run.folder import (
+    RUNS,
+    Request,
+    RunFailed,
+    RunInterrupted,
+    at_defaults,
+    facts,
+    run,
+)
 from speedbook.run.manifest import Manifest, Setting, read_manifest
 from speedbook.text import counted, nearest
 
@@ -57,7 +62,7 @@ def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
         read_ledger(root)  # results are compared with it at the end
         request = _repetition(root, options, earlier) if earlier else _request(root, options)
     try:
-        folder, manifest = run(request, options.out or root / RUNS, _page, reporter.steps)
+        folder, manifest = run(request, options.out or root / RUNS, page_of_run, reporter.steps)
     except RunInterrupted as error:
         raise CommandError(interrupted_by(error.__cause__), f"Interrupted: {error}.") from None
     except (RunFailed, ValueError) as error:
@@ -69,7 +74,8 @@ def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
     return ExitCode.WELL if same else ExitCode.DIFFERS
 
 
-def _page(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
+def page_of_run(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
+    """Write the page of a run."""
     # The import takes two seconds; by now wrong values have been refused.
     from speedbook.press.run_page import write_page
 
@@ -82,7 +88,7 @@ def _request(root: Path, options: Rerun) -> Request:
         raise ValueError(
             "give a NOTEBOOK, or repeat a run with --from MANIFEST; " + shelf(notebook_names(root))
         )
-    request = _at_defaults(root, find_notebook(root, options.notebook))
+    request = at_defaults(root, find_notebook(root, options.notebook))
     given = list(full_values(root, request.name).items()) if options.full else []
     given += read_file(options.params).items() if options.params else []
     given += read_assignments(options.assignments)
@@ -101,7 +107,7 @@ def _repetition(root: Path, options: Rerun, earlier: Manifest) -> Request:
     name = find_notebook(root, earlier.notebook)
     if options.notebook is not None and find_notebook(root, options.notebook) != name:
         raise ValueError(f"--from: the manifest is for {name}, not for {options.notebook}")
-    request = _at_defaults(root, name)
+    request = at_defaults(root, name)
     known = {parameter.name: parameter for parameter in request.parameters}
     if gone := [name for name in earlier.parameters if name not in known]:
         faults = (
@@ -111,13 +117,6 @@ def _repetition(root: Path, options: Rerun, earlier: Manifest) -> Request:
     values = {name: known[name].check(value) for name, value in earlier.parameters.items()}
     timeout = options.timeout or earlier.cell_timeout
     return replace(request, given=values, setting=earlier.setting, timeout=timeout)
-
-
-def _at_defaults(root: Path, name: str) -> Request:
-    notebook = read_notebook(root / name)
-    if problems := source_problems(notebook):
-        raise ValueError("\n".join(f"{name}: {problem}" for problem in problems))
-    return Request(root, name, notebook, notebook_parameters(notebook), {})
 
 
 def _judge(root: Path, manifest: Manifest, reporter: Reporter) -> bool:

@@ -37,6 +37,7 @@ from speedbook.run.execution import (
     execute_all,
     kernel_environment,
 )
+from speedbook.run.full_results import read_full_results
 from speedbook.run.lock import only_one
 from speedbook.run.results import read_results
 from speedbook.text import rounded
@@ -83,6 +84,7 @@ def _verify(root: Path, options: Verification, reporter: Reporter) -> ExitCode:
         registry = load_registry(root)
         committed = read_ledger(root)["claims"]
         claims, tasks = _plan(root, registry, committed, options)
+        expected = _expected(root, committed, options)
     records: Records = {claim.id: [] for claim in claims}
 
     def through(task: Task) -> None:
@@ -92,15 +94,23 @@ def _verify(root: Path, options: Verification, reporter: Reporter) -> ExitCode:
             store_agreements(root, rows, registry)
 
     failures = _run(root, tasks, options, records, through, reporter)
-    reporter.table("", _table(claims, committed, records))
+    reporter.table("", _table(claims, expected, records))
     moved = [
         sentence
         for claim in claims
-        for sentence in _moved(claim, committed.get(claim.id), records[claim.id])
+        for sentence in _moved(claim, expected.get(claim.id), records[claim.id])
     ]
     for sentence in moved:
         reporter.fail(sentence)
     return ExitCode.FAILED if failures else ExitCode.DIFFERS if moved else ExitCode.WELL
+
+
+def _expected(
+    root: Path, committed: Mapping[str, dict[str, Any]], options: Verification
+) -> dict[str, dict[str, Any]]:
+    """Return the rows to compare with: with the long setting, its stored results if there are."""
+    stored = read_full_results(root).records() if options.full else {}
+    return {claim: {**row, **stored.get(claim, {})} for claim, row in committed.items()}
 
 
 def fresh_seeds(seed: int, count: int) -> list[int]:

@@ -51,12 +51,17 @@ def read_values(
             faults.append(f"{name}: the notebook has no such parameter{nearest(name, known)}")
             continue
         try:
-            values[name] = known[name].check(_parse(known[name], text))
+            values[name] = read_text(known[name], text)
         except ValueError as error:
             faults.append(str(error))
     if faults:
         raise ValueError("\n".join(faults))
     return values
+
+
+def read_text(parameter: Parameter, text: Text) -> Value:
+    """Read and check one value given as text; raises a ValueError against the type or the rule."""
+    return parameter.check(_parse(parameter, text))
 
 
 def as_argument(value: Value) -> str:
@@ -295,14 +300,26 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
+def full_notebooks(root: Path) -> list[str]:
+    """Return the notebooks that ``notebooks/full.yml`` names, in order.
+
+    Raises a ValueError if the file is missing or has another form.
+    """
+    return list(_full(root))
+
+
+def _full(root: Path) -> dict[str, Any]:
+    if (root / FORMER).exists():
+        raise ValueError(f"{FORMER}: is now called {FULL}; please rename it")
+    return _mapping(root / FULL)
+
+
 def full_values(root: Path, notebook: str) -> dict[str, Text]:
     """Return the values in ``notebooks/full.yml`` for a notebook; empty if it is not named.
 
     Raises a ValueError if the file is missing or has another form.
     """
-    if (root / FORMER).exists():
-        raise ValueError(f"{FORMER}: is now called {FULL}; please rename it")
-    entry = _mapping(root / FULL).get(notebook, {})
+    entry = _full(root).get(notebook, {})
     if not isinstance(entry, dict):
         raise ValueError(f"{FULL}: {notebook}: must hold lines of the form name: value")
     return {name: _text(f"{FULL}: {notebook}: {name}", value) for name, value in entry.items()}

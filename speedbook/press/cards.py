@@ -1,12 +1,16 @@
-"""Links between the cards of claims on a page and their rows of the ledger."""
+"""What a page adds to the cards of claims: links to the ledger, results of the long setting."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from html import escape
+from typing import Any
 
 from nbformat import NotebookNode
 
 from speedbook.notebook.files import claim_records
+from speedbook.run.full_results import full_text
 
 #: The page with the ledger, from the root of the book.
 LEDGER_PAGE = "book/ledger.html"
@@ -16,6 +20,9 @@ BADGE = re.compile(
     r"(?P<end></span> <strong>)",
     re.S,
 )
+
+#: The end of a card's rows.
+END = "\n</dl>\n</div>"
 
 
 def card_anchor(claim: str) -> str:
@@ -33,8 +40,10 @@ def card_targets(cell: NotebookNode) -> list[str]:
     return [f"({card_anchor(entry['id'])})=" for entry in claim_records(cell)]
 
 
-def link_cards(cell: NotebookNode, name: str) -> None:
-    """Link the badge of each card that a cell shows to its row.
+def complete_cards(
+    cell: NotebookNode, name: str, rows: Mapping[str, Mapping[str, Any]] | None = None
+) -> None:
+    """Link the badge of each card that a cell shows to its row, and add the long setting's result.
 
     Parameters
     ----------
@@ -42,6 +51,8 @@ def link_cards(cell: NotebookNode, name: str) -> None:
         A cell of the page; it is changed.
     name : str
         The path of the notebook from the root of the book.
+    rows : mapping, optional
+        The rows of the built ledger by claim.
     """
     up = "../" * name.count("/")
     for output in cell.get("outputs", []):
@@ -49,4 +60,7 @@ def link_cards(cell: NotebookNode, name: str) -> None:
         if record and "text/html" in output.get("data", {}):
             address = f"{up}{LEDGER_PAGE}#{row_anchor(record['id'])}"
             link = rf'\g<start><a class="reference internal" href="{address}">\g<badge></a>\g<end>'
-            output.data["text/html"] = BADGE.sub(link, output.data["text/html"])
+            html = BADGE.sub(link, output.data["text/html"])
+            if text := full_text((rows or {}).get(record["id"], {}), parameters=True):
+                html = html.replace(END, f"\n<dt>Full</dt><dd>{escape(text)}</dd>{END}")
+            output.data["text/html"] = html

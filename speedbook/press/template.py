@@ -9,13 +9,15 @@ cell, whose content is at the foot, is hidden. The notebook that a reader downlo
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
+from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from speedbook.notebook.captions import caption_problems
 from speedbook.notebook.files import code_cells
-from speedbook.press.cards import card_targets, link_cards
+from speedbook.press.cards import card_targets, complete_cards
 from speedbook.press.foot import foot
 from speedbook.press.front_matter import first_cell, front_problems
 from speedbook.press.lead import lead_problems, take_lead
@@ -47,7 +49,9 @@ def _answers(cell: NotebookNode) -> bool:
     return bool(about.get("solution") or about.get("grade"))
 
 
-def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
+def as_page(
+    notebook: NotebookNode, name: str, rows: Mapping[str, Mapping[str, Any]] | None = None
+) -> NotebookNode:
     """Return an executed notebook as the book shows it.
 
     Parameters
@@ -56,6 +60,8 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
         The executed notebook, which is not changed.
     name : str
         Its path from the root of the book.
+    rows : mapping, optional
+        The rows of the built ledger by claim, for the cards.
 
     Raises
     ------
@@ -74,7 +80,7 @@ def as_page(notebook: NotebookNode, name: str) -> NotebookNode:
     cells = [top, *([lead] if lead else []), *([below] if below.source else [])]
     for cell in page.cells[1:]:
         cells += [_markdown(target, target.strip("()=")) for target in card_targets(cell)]
-        link_cards(cell, name)
+        complete_cards(cell, name, rows)
         cells.append(cell)
     page.cells = [*cells, _markdown(foot(notebook, name), "foot")]
     for cell in code_cells(page):

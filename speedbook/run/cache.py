@@ -13,8 +13,9 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nbformat import NotebookNode
 
@@ -72,10 +73,19 @@ def page_key(root: Path, name: str, shared: str) -> str:
     return _digest([shared, files_key(files)]) if files else shared
 
 
-def run_key(notebook: NotebookNode, claims: Iterable[Claim], shared: str) -> str:
-    """Return the digest of everything that the outputs of a notebook can depend on."""
+def run_key(
+    notebook: NotebookNode,
+    claims: Iterable[Claim],
+    shared: str,
+    given: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the digest of everything that the outputs of a notebook can depend on.
+
+    `given` are the parameters that replace the notebook's own.
+    """
     entries = (claim.model_dump_json(exclude=PROSE) for claim in claims)
-    return _digest([shared, *entries, *code(notebook)])
+    values = [json.dumps(given, sort_keys=True)] if given else []
+    return _digest([shared, *entries, *values, *code(notebook)])
 
 
 def files_key(files: Mapping[str, Path]) -> str:
@@ -107,10 +117,11 @@ def _digest(parts: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """An executed notebook, and the seconds that the run took."""
+    """An executed notebook, the seconds that the run took, and further facts about the run."""
 
     notebook: NotebookNode
     seconds: float
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Cache:
@@ -126,13 +137,15 @@ class Cache:
         """Return an earlier run, or None if there is none or it cannot be read."""
         try:
             kept = json.loads(self._path(name, key).read_text(encoding="utf-8"))
-            return Run(to_notebook(kept["notebook"]), float(kept["seconds"]))
+            notebook = to_notebook(kept["notebook"])
+            return Run(notebook, float(kept["seconds"]), kept.get("facts", {}))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def put(self, name: str, key: str, run: Run) -> None:
         """Store a run, and delete the oldest ones of the same notebook."""
         kept = {"seconds": run.seconds, "notebook": json.loads(serialise(run.notebook))}
+        kept |= {"facts": dict(run.facts)} if run.facts else {}
         new = self._path(name, key)
         write_atomically(new, json.dumps(kept))
         # Never the new one, whose time is the oldest if the clock has been set back.

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-import multiprocessing
 import os
 import re
-import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +15,7 @@ from speedbook.notebook.files import KERNEL, cell_name, code_cells, read_noteboo
 from speedbook.paths import FULL, file_fault
 from speedbook.run.kernels import own_settings, put_into
 from speedbook.run.loopback import require_loopback
+from speedbook.run.workers import each
 
 #: Seconds that one cell may take, here and wherever else notebooks are run (nbval, Jupyter Book).
 CELL_TIMEOUT = 300
@@ -36,10 +29,6 @@ KERNEL_ARGUMENTS = ["--log-level=ERROR"]
 ERROR_LINES = 8
 #: The variables from which libraries of linear algebra read their number of threads.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-#: The exit code of a worker that is terminated, as shells give it.
-ENDED = 128 + signal.SIGTERM
-#: Seconds between two checks of a run's progress.
-TICK = 0.2
 #: Colours of terminals.
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -62,11 +51,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """The end of a run; ``failure`` says in which cell it failed and why, or is empty."""
+    """The end of a run; ``failure`` says in which cell it failed and why, or is empty.
+
+    ``died`` is true if the kernel, or the process that ran it, was killed.
+    """
 
     job: Job
     seconds: float
     failure: str = ""
+    died: bool = False
 
 
 def execute_all(
@@ -82,124 +75,26 @@ def execute_all(
     reaches the caller. Raises an OSError, before anything runs, if kernels cannot be reached.
     """
     require_loopback()
-    _shelter_tracker()
-    pool = ProcessPoolExecutor(
-        min(workers, len(jobs)) or 1,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_prepare_worker,
-        initargs=(environment,),
-    )
-    try:
-        futures = {pool.submit(_execute_in_worker, job): job for job in jobs}
-        for future in _completed(futures, tick):
-            try:
-                yield future.result()
-            except BrokenProcessPool:
-                yield Finished(futures[future], 0.0, "the process that ran it was killed")
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in multiprocessing.active_children():
-            worker.terminate()
-        for worker in multiprocessing.active_children():
-            worker.join(timeout=10)
-            worker.kill()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
+    for job, end in each(execute, jobs, workers, environment, tick):
+        yield end or Finished(job, 0.0, "the process that ran it was killed", died=True)
 
 
-def _shelter_tracker() -> None:
-    """Let multiprocessing's helper survive a closed terminal, as it does Ctrl-C and SIGTERM.
+def execute_here(
+    jobs: Sequence[Job], _: int, environment: dict[str, str], __: object = None
+) -> Iterator[Finished]:
+    """Run notebooks one after another from this process, whose variables it changes.
 
-    It ends with this process. If it ended first, workers would complain of resources that it freed.
+    It takes the place of `execute_all` in a worker.
     """
-    if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
-        former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        try:
-            resource_tracker.ensure_running()
-        finally:
-            signal.signal(signal.SIGHUP, former)
-
-
-def _completed(
-    futures: Collection[Future[Finished]], tick: Callable[[], None] | None
-) -> Iterator[Future[Finished]]:
-    waiting = set(futures)
-    while waiting:
-        done, waiting = wait(waiting, TICK if tick else None, FIRST_COMPLETED)
-        if tick:
-            tick()
-        yield from done
-
-
-def _prepare_worker(environment: dict[str, str]) -> None:
-    """Leave interrupts to the parent process, and end with it."""
     put_into(os.environ, environment)
-    # A handler instead of SIG_IGN, which the kernels would inherit.
-    signal.signal(signal.SIGINT, lambda *_: None)
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, lambda *_: None)
-    signal.signal(signal.SIGTERM, _end_worker)
-    # A failure is reported as a result; errors of a worker that is being terminated are not.
-    for logger in map(logging.getLogger, ("papermill", "asyncio")):
-        logger.addHandler(logging.NullHandler())
-        logger.propagate = False
-    _find_fonts()
-    import papermill  # noqa: F401 (slow: once a worker, and not on a notebook's clock)
-
-    parent = multiprocessing.parent_process()
-
-    def die_with_parent() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=die_with_parent, daemon=True).start()
-
-
-class _Work:
-    """Whether this worker process is running a notebook."""
-
-    running = False
-
-
-def _end_worker(*_: object) -> None:
-    """End a worker: one with a notebook ends its kernel first, an idle one ends immediately.
-
-    An idle worker holds the lock of the queue while it waits. If it ended in the usual way between
-    the two parts of a message, it would release the lock, and the next worker would take the second
-    part for a message and complain.
-    """
-    if _Work.running:
-        sys.exit(ENDED)
-    os._exit(ENDED)
-
-
-def _execute_in_worker(job: Job) -> Finished:
-    """Run one notebook; a worker that is terminated meanwhile does not return to the queue."""
-    _Work.running = True
-    try:
-        return execute(job)
-    except SystemExit:
-        os._exit(ENDED)
-    finally:
-        _Work.running = False
-
-
-def _find_fonts() -> None:
-    """Let matplotlib find the fonts now; in a notebook it would warn that this takes long."""
-    folder = os.environ.get("MPLCONFIGDIR")
-    if folder and not any(Path(folder).glob("fontlist-*.json")):
-        # Without matplotlib there is nothing to do; a notebook that needs it will say so.
-        with suppress(ImportError):
-            import matplotlib.font_manager  # noqa: F401
+    yield from map(execute, jobs)
 
 
 def execute(job: Job) -> Finished:
     """Run one notebook; a failure is a result, and the output keeps the unfinished notebook."""
     job.output.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
-    failure = ""
+    failure, died = "", False
     for attempt in range(1, START_ATTEMPTS + 1):
         job.output.unlink(missing_ok=True)
         try:
@@ -208,10 +103,11 @@ def execute(job: Job) -> Finished:
         except Exception as error:
             begun = _last_begun_cell(job.output)
             failure = _describe(error, begun, job.timeout, job.output)
+            died = _died(error)
             if begun is None and _may_start_next_time(error) and attempt < START_ATTEMPTS:
                 continue
         break
-    return Finished(job, round(time.perf_counter() - started, 1), failure)
+    return Finished(job, round(time.perf_counter() - started, 1), failure, died)
 
 
 def _papermill(job: Job) -> None:
@@ -276,6 +172,12 @@ def _may_start_next_time(error: Exception) -> bool:
     return not isinstance(error, NoSuchKernel | OSError)
 
 
+def _died(error: Exception) -> bool:
+    from nbclient.exceptions import DeadKernelError
+
+    return isinstance(error, DeadKernelError)
+
+
 def _describe(error: Exception, cell: str | None, timeout: int, output: Path) -> str:
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from papermill.exceptions import PapermillExecutionError
@@ -306,7 +208,9 @@ def kernel_environment(root: Path, figures: Path) -> dict[str, str]:
     # Kernels that run in parallel, each with many threads for small products, would wait for one
     # another.
     threads = {name: os.environ.get(name, "1") for name in THREADS}
-    paths = [str(root), str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
+    paths = [str(root), str(Path(__file__).resolve().parents[2])]
+    # A worker has them in its own path already.
+    paths += os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return {
         **own_settings(root),
         **threads,

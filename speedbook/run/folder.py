@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -20,8 +20,9 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from speedbook.frames import KEEP
+from speedbook.notebook.contract import source_problems
 from speedbook.notebook.files import MESSAGE, normalise, read_notebook, serialise
-from speedbook.notebook.parameters import Parameter, Value
+from speedbook.notebook.parameters import Parameter, Value, notebook_parameters
 from speedbook.notebook.values import as_shown, explained
 from speedbook.paths import write_atomically
 from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
@@ -93,8 +94,23 @@ class Request:
         return Path(self.name).stem
 
 
+def at_defaults(root: Path, name: str) -> Request:
+    """Return a request for a notebook at its defaults.
+
+    Raises a ValueError if the notebook breaks the rules for notebooks.
+    """
+    notebook = read_notebook(root / name)
+    if problems := source_problems(notebook):
+        raise ValueError("\n".join(f"{name}: {problem}" for problem in problems))
+    return Request(root, name, notebook, notebook_parameters(notebook), {})
+
+
 class RunFailed(Exception):
     """The notebook failed; the text says where and why, and where the unfinished notebook is."""
+
+
+class RunDied(RunFailed):
+    """The kernel, or the process that ran it, was killed; another attempt may succeed."""
 
 
 class RunInterrupted(Exception):
@@ -105,9 +121,15 @@ class RunInterrupted(Exception):
 WritePage = Callable[[Request, NotebookNode, Manifest], str]
 #: Shows a title and a number of steps; the function that it yields sets the step and its progress.
 Steps = Callable[[str, int], AbstractContextManager[Callable[[int, str], None]]]
+#: Runs jobs, as `execute_all` does.
+Execute = Callable[
+    [Sequence[Job], int, dict[str, str], Callable[[], None] | None], Iterable[Finished]
+]
 
 
-def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Path, Manifest]:
+def run(
+    request: Request, out: Path, page: WritePage, steps: Steps, execute: Execute | None = None
+) -> tuple[Path, Manifest]:
     """Run a notebook, and write its results into a new folder.
 
     Parameters
@@ -120,6 +142,8 @@ def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Pat
         Writes the page from the request, the executed notebook and the manifest.
     steps : callable
         Shows the progress of the run.
+    execute : callable, optional
+        Runs the notebook; by default `execute_all`, from a process of its own.
 
     Returns
     -------
@@ -131,7 +155,7 @@ def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Pat
     Raises
     ------
     RunFailed
-        If a cell fails.
+        If a cell fails; `RunDied` if the kernel was killed.
     RunInterrupted
         If the run was interrupted after it had written something; otherwise the interrupt itself is
         raised.
@@ -144,7 +168,7 @@ def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Pat
     environment = read_environment(request.root)
     files = named_files(request.root, request.values)
     with _working_folder(parent, _folder_name(request, started)) as work:
-        end = _execute(request, work.path, steps)
+        end = _execute(request, work.path, steps, execute or execute_all)
         end = replace(end, failure=explained(end.failure, request.parameters, request.values))
         executed = _executed(work.path / f"{request.stem}.ipynb", end)
         results, tables = read_results(executed)
@@ -170,7 +194,7 @@ def run(request: Request, out: Path, page: WritePage, steps: Steps) -> tuple[Pat
         write_atomically(work.path / f"{request.stem}.html", html)
         write_atomically(work.path / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
         if end.failure:
-            raise RunFailed(f"{request.name}: {end.failure}")
+            raise (RunDied if end.died else RunFailed)(f"{request.name}: {end.failure}")
         return work.settle(), manifest
 
 
@@ -188,6 +212,7 @@ class _WorkingFolder:
 
     def settle(self, ending: str = "") -> Path:
         """Give the folder its name, or the next free one; existing folders are never touched."""
+        _to_disk(self.path)
         number = 1
         while True:
             suffix = f"-{number}" if number > 1 else ""
@@ -203,6 +228,14 @@ class _WorkingFolder:
             number += 1
 
 
+def _to_disk(folder: Path) -> None:
+    """Write a folder to the disk, or a power cut after the renaming would empty its files."""
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        # A file system that cannot do this still holds the file.
+        with suppress(OSError), path.open("rb+") as file:
+            os.fsync(file.fileno())
+
+
 @contextmanager
 def _working_folder(parent: Path, name: str) -> Iterator[_WorkingFolder]:
     """Yield a folder to work in; after an error or an interrupt, keep an unfinished notebook."""
@@ -212,10 +245,12 @@ def _working_folder(parent: Path, name: str) -> Iterator[_WorkingFolder]:
     try:
         yield work
     except BaseException as error:
-        ending = "-interrupted" if isinstance(error, KeyboardInterrupt) else "-failed"
+        # A worker of a sweep ends with SystemExit if the command is interrupted.
+        stopped = isinstance(error, KeyboardInterrupt | SystemExit)
+        ending = "-interrupted" if stopped else "-failed"
         kept = _keep(work, ending)
         if isinstance(error, RunFailed) and kept:
-            raise RunFailed(f"{error}\n    unfinished run: {kept}") from None
+            raise type(error)(f"{error}\n    unfinished run: {kept}") from None
         if isinstance(error, KeyboardInterrupt) and kept:
             raise RunInterrupted(f"unfinished run: {kept}") from error
         raise
@@ -242,7 +277,7 @@ def _remove_hidden(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _execute(request: Request, folder: Path, steps: Steps) -> Finished:
+def _execute(request: Request, folder: Path, steps: Steps, execute: Execute) -> Finished:
     progress, simulation = folder / PROGRESS, folder / SIMULATION
     job = Job(
         request.name,
@@ -263,7 +298,7 @@ def _execute(request: Request, folder: Path, steps: Steps) -> Finished:
             if (step := _step(progress, simulation)) is not None:
                 at(*step)
 
-        (end,) = execute_all([job], 1, environment, tick)
+        (end,) = execute([job], 1, environment, tick)
     progress.unlink(missing_ok=True)
     simulation.unlink(missing_ok=True)
     return end
@@ -289,7 +324,7 @@ def _executed(path: Path, end: Finished) -> NotebookNode:
     except (OSError, ValueError):
         # No kernel started, or the disk was full.
         if end.failure:
-            raise RunFailed(f"{end.job.name}: {end.failure}") from None
+            raise (RunDied if end.died else RunFailed)(f"{end.job.name}: {end.failure}") from None
         raise
     write_atomically(path, serialise(executed, foreign={MESSAGE}))
     return executed

@@ -37,7 +37,9 @@ class Busy(Exception):
 
 
 @contextmanager
-def only_one(root: Path, command: str, say: Callable[[str], object]) -> Iterator[None]:
+def only_one(
+    root: Path, command: str, say: Callable[[str], object], file: str = LOCK
+) -> Iterator[None]:
     """Hold the lock of a book.
 
     Parameters
@@ -48,6 +50,8 @@ def only_one(root: Path, command: str, say: Callable[[str], object]) -> Iterator
         The command that takes the lock, for the messages of others.
     say : callable
         Is given a sentence if an earlier command was killed or the file system has no locks.
+    file : str
+        The file of the lock, below `root`.
 
     Raises
     ------
@@ -56,20 +60,20 @@ def only_one(root: Path, command: str, say: Callable[[str], object]) -> Iterator
     OSError
         If the file cannot be made.
     """
-    path = root / LOCK
-    with _open(path, say) as file:
+    path = root / file
+    with _open(path, say) as opened:
         try:
-            if earlier := _holder(file):
+            if earlier := _holder(opened):
                 say(f"An earlier command was killed; its lock is taken over: {earlier}.")
             now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
             holder = f"{command}, process {os.getpid()} on {platform.node()}, since {now}"
             with naming(path):
-                file.truncate(0)
-                file.write(holder.encode())
-                file.flush()
+                opened.truncate(0)
+                opened.write(holder.encode())
+                opened.flush()
             yield
         finally:
-            file.truncate(0)
+            opened.truncate(0)
 
 
 def _open(path: Path, say: Callable[[str], object]) -> BinaryIO:

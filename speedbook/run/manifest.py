@@ -179,14 +179,17 @@ def code_digest(notebook: NotebookNode) -> str:
     return digest({str(place): source for place, source in enumerate(code(notebook))})
 
 
-def read_manifest(path: Path) -> Manifest:
-    """Read a manifest, or that of a run folder; raises a ValueError if it is not valid."""
+def read_manifest(path: Path, given: str = "--from: ") -> Manifest:
+    """Read a manifest, or that of a run folder.
+
+    Raises a ValueError if it is not valid; the message begins with how the path was `given`.
+    """
     path = path / MANIFEST if path.is_dir() else path
     try:
         return Manifest.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise ValueError(f"--from: {path}: {error.strerror or error}") from None
+        raise ValueError(f"{given}{path}: {error.strerror or error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "file"
-        raise ValueError(f"--from: {path}: is not a manifest: {place}: {first['msg']}") from None
+        raise ValueError(f"{given}{path}: is not a manifest: {place}: {first['msg']}") from None

@@ -45,7 +45,18 @@ def test_the_help_of_no_notebook_breaks_a_name(width, monkeypatch, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
-    "command", [[], ["build"], ["rerun"], ["verify"], ["data"], ["data", "fetch"]]
+    "command",
+    [
+        [],
+        ["build"],
+        ["rerun"],
+        ["verify"],
+        ["compare"],
+        ["runs"],
+        ["runs", "clean"],
+        ["data"],
+        ["data", "fetch"],
+    ],
 )
 def test_the_help_of_no_command_breaks_a_name(command, width, monkeypatch):
     def said(columns: int) -> list[str]:

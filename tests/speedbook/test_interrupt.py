@@ -22,7 +22,7 @@ import pytest
 from typer.testing import CliRunner
 
 from speedbook.commands.app import app
-from speedbook.run import execution
+from speedbook.run import workers
 
 from .helpers import FIG, PROP, ROOT, SPEEDBOOK, start
 from .reruns import rerun
@@ -95,16 +95,15 @@ def alive(process: int) -> bool:
 
 def wait_as_a_worker(lock, ready, working: bool) -> None:
     """Wait as a worker does: for work, with the lock of the queue, or for the end of a notebook."""
-    execution._prepare_worker({})
+    workers._prepare_worker({})
     if working:
 
         def hang(_: object) -> None:
             ready.set()
             time.sleep(99)
 
-        execution.execute = hang
         with contextlib.suppress(BaseException):  # as the pool does
-            execution._execute_in_worker(None)
+            workers._in_worker(hang, None)
         lock.acquire()
     with lock:
         ready.set()
@@ -149,7 +148,7 @@ class TestKernels:
         worker.terminate()
         worker.join(30)
         worker.kill()
-        assert worker.exitcode == execution.ENDED
+        assert worker.exitcode == workers.ENDED
         assert lock.acquire(timeout=0.2) == working
 
     @pytest.mark.parametrize("kill", [TERM, HUP, KILL])

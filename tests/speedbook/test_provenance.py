@@ -64,6 +64,8 @@ def test_digests_know_data_and_packages(tmp_path, monkeypatch):
 def test_the_ledger_of_a_build_knows_it_and_the_derived_one_does_not():
     row = {"notebook": "notebooks/claims/p.ipynb", "estimate": 1.0}
     derived, build = {"claims": {"p": row}}, {"build": {"commit": "c"}}
-    built = built_ledger(derived, {"notebooks/claims/p.ipynb": 2.5}, {"commit": "c"}, {"p": "a"})
-    assert built == {"claims": {"p": {**row, "seconds": 2.5, "agreement": "a"}}, **build}
+    seconds = {"notebooks/claims/p.ipynb": 2.5}
+    built = built_ledger(derived, seconds, {"commit": "c"}, {"p": "a"}, {"p": "f"})
+    more = {"seconds": 2.5, "agreement": "a", "full": "f"}
+    assert built == {"claims": {"p": {**row, **more}}, **build}
     assert derived == {"claims": {"p": {"notebook": row["notebook"], "estimate": 1.0}}}

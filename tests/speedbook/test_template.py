@@ -115,3 +115,19 @@ def test_answers_to_the_tasks_of_a_class_are_not_published():
     kept = published(notebook)
     assert [cell.source for cell in kept.cells[2:]] == ["print(1)"]
     assert len(notebook.cells) == 5 and published(kept) == kept
+
+
+def test_a_card_shows_the_result_of_the_long_setting_and_no_other():
+    entry = {"estimate": 1.0, "interval": [0.9, 1.1], "level": 0.999, "verdict": "supported"}
+    html = card_html(claim(id="Prop-1"), {**entry, "replications": None, "seed": None})
+    mark = {"speedbook": {"claim": {"id": "Prop-1"}}}
+    output = new_output("display_data", {"text/html": html}, metadata=mark)
+    notebook = page(new_code_cell("record()", outputs=[output]))
+    stored = {**entry, "interval": [0.99, 1.01], "parameters": {"n": 9}, "changed": []}
+
+    def card(rows):
+        return as_page(notebook, NAME, rows).cells[-2].outputs[0].data["text/html"]
+
+    full = "\n<dt>Full</dt><dd>supported, 1.000 [0.990, 1.010], with n = 9</dd>"
+    assert card({"Prop-1": {"full": stored}}).count(full) == 1
+    assert card({"Prop-1": {"full": stored}}).replace(full, "") == card({}) == card(None)

@@ -70,7 +70,7 @@ def test_an_address_that_cannot_be_reached_starts_no_worker(monkeypatch):
         raise OSError(errno.ENETUNREACH, "Network is unreachable")
 
     monkeypatch.setattr("speedbook.run.loopback.socket.create_connection", unreachable)
-    monkeypatch.setattr("speedbook.run.execution.ProcessPoolExecutor", None)
+    monkeypatch.setattr("speedbook.run.workers.ProcessPoolExecutor", None)
     with pytest.raises(OSError, match="loopback"):
         next(execute_all([], 1, {}))
 

@@ -26,8 +26,11 @@ from speedbook.claims.registry import load_registry
 from speedbook.commands.app import app
 from speedbook.notebook.files import code_cells, read_notebook, write_notebook
 from speedbook.run.execution import Finished
+from speedbook.run.full_results import Basis, FullResults, FullRun, store_full_results
+from speedbook.run.manifest import read_environment
+from speedbook.run.results import Results
 
-from .helpers import edit
+from .helpers import FIG, edit
 
 ROOT = Path(__file__).parents[2]
 PROP = "notebooks/claims/prop-1.ipynb"
@@ -216,6 +219,26 @@ def test_the_full_setting_is_applied(book, kernels, tiny_notebook):
     assert full.parameters == {"n": 7} and plain.parameters == {}
     assert one.parameters["n"] == two.parameters["n"] == 7
     assert full.timeout > plain.timeout
+
+
+def test_the_full_setting_is_compared_with_its_stored_results(book, kernels, tiny_notebook):
+    book.write("notebooks/full.yml", f"{FIG}:\n  x: 5\n")
+    assert "1.001 [0.990, 1.010]" in verify("--full")
+    environment = read_environment(book.root)
+    record = {"id": "prop-1", "verdict": "contradicted", "estimate": 2, "interval": [1.9, 2.1]}
+    run = FullRun(
+        basis=Basis(parameters={}, rules={}, own={}, shown=""),
+        key="",
+        code="",
+        environment="here",
+        started="",
+        seconds=1,
+        results=Results(records={"prop-1": record}),
+    )
+    store_full_results(book.root, FullResults().with_run(PROP, run, environment))
+    told = "✓ supported, 1.001 [0.981, 1.021]; committed: ✗ contradicted, 2.00 [1.90, 2.10]"
+    assert told in verify("--full", code=1)
+    assert "1.001 [0.990, 1.010]" in verify()
 
 
 # Wrong usage: nothing runs

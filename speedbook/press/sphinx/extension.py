@@ -46,7 +46,7 @@ from sphinx.util.index_entries import split_index_msg
 
 from speedbook.claims.ledger import lookup
 from speedbook.claims.rules import Verdict
-from speedbook.notebook.files import to_notebook
+from speedbook.notebook.files import claim_records, to_notebook
 from speedbook.press.keys import appearance_key
 from speedbook.press.sphinx.advice_form import AdviceForm
 from speedbook.press.sphinx.claim_map import (
@@ -128,7 +128,11 @@ def show_as_page(app: Sphinx, docname: str, source: list[str]) -> None:
     if Path(app.env.doc2path(docname)).suffix != ".ipynb":
         return
     try:
-        source[0] = json.dumps(as_page(to_notebook(json.loads(source[0])), f"{docname}.ipynb"))
+        notebook = to_notebook(json.loads(source[0]))
+        # Only a page with cards has to be built again if the ledger changes.
+        cards = any(map(claim_records, notebook.cells))
+        rows = page_ledger(app.env)["claims"] if cards else {}
+        source[0] = json.dumps(as_page(notebook, f"{docname}.ipynb", rows))
     except ValueError as error:
         logger.warning("%s", error, location=docname)
 

@@ -37,6 +37,7 @@ from speedbook.press.sphinx.tables import (
     page_ledger,
     table,
 )
+from speedbook.run.full_results import full_text
 from speedbook.run.provenance import commit_text
 from speedbook.text import counted, duration
 
@@ -172,7 +173,7 @@ def _found(row: dict[str, Any]) -> Content:
 
 
 def _run(row: dict[str, Any]) -> Content:
-    """Return replications and seed and, after a build, time and agreement."""
+    """Return replications and seed and, after a build, time, agreement and the long setting."""
     facts = []
     if row.get("replications") is not None:
         facts.append(counted(row["replications"], "replication"))
@@ -185,6 +186,8 @@ def _run(row: dict[str, Any]) -> Content:
     parts: list[nodes.Node] = [nodes.Text(", ".join(facts))] if facts else []
     if agreement := agreement_text(row):
         parts += [nodes.Text(" "), muted(agreement)]
+    if full := full_text(row):
+        parts += [nodes.Text(" "), muted(f"full: {full}")]
     return parts
 
 

@@ -1,0 +1,164 @@
+"""The page of a sweep, in a single file that needs no network.
+
+It links to the pages of the runs in the same folder.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+from jinja2 import Environment, FileSystemLoader
+
+from speedbook.claims.cards import badge_html, rounded_record
+from speedbook.claims.registry import load_registry
+from speedbook.claims.rules import Verdict
+from speedbook.figures import CSS_DPI, png_of, use_style
+from speedbook.notebook.captions import shown_figures
+from speedbook.notebook.files import read_notebook
+from speedbook.notebook.values import as_shown
+from speedbook.paths import write_atomically
+from speedbook.press.lead import tagged_cells
+from speedbook.press.run_page import HEADING
+from speedbook.press.sweep_figures import (
+    MOST_PICTURES,
+    description,
+    lead_pictures,
+    record_figure,
+    record_frame,
+)
+from speedbook.run.failures import cause
+from speedbook.run.manifest import Manifest
+from speedbook.run.sweep import Point, Sweep
+from speedbook.text import counted, duration
+
+FIGURES = "figures"
+#: The names of the page and of the joined table in the folder of a sweep.
+PAGE, TABLE = "sweep.html", "sweep.csv"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the table of points."""
+
+    point: Point
+    values: list[str]
+    page: str
+    seconds: str
+    failure: str
+    cause: str = ""
+    found: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def write_sweep_page(
+    sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]], failures: Mapping[int, str]
+) -> Path:
+    """Write the page, and the pictures of the claims as PNG and SVG; return the page's path.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        The sweep.
+    finished : mapping
+        Folder and manifest of each finished point, by its number.
+    failures : mapping
+        Why a point failed, by its number.
+    """
+    registry = load_registry(sweep.base.root)
+    titles = {claim.id: claim for claim in registry.claims}
+    lead = _lead(sweep, finished)
+    title = HEADING.search(sweep.base.notebook.cells[0].source)
+    environment = Environment(autoescape=True, loader=FileSystemLoader(Path(__file__).parent))
+    pictures = lead_pictures(sweep, finished, lead) if lead else []
+    page = environment.get_template("sweep_page.html").render(
+        title=title[1] if title else sweep.base.stem,
+        facts=_facts(sweep, finished),
+        swept=sweep.plan.swept,
+        fixed={
+            p.name: as_shown(values)
+            for p in sweep.base.parameters
+            if (values := sweep.points[0].request.values[p.name]) != p.default
+            and p.name not in sweep.plan.swept
+        },
+        lines=[_line(sweep, point, finished, failures) for point in sweep.points],
+        claims={name: titles[name] for name in _claims(finished) if name in titles},
+        figures=_figures(sweep, finished),
+        pictures=[(each, b64encode(each.png).decode()) for each in pictures],
+        left_out=max(0, len(finished) - MOST_PICTURES) if pictures else 0,
+        table=TABLE,
+        folder=sweep.base.stem,
+    )
+    write_atomically(sweep.folder / PAGE, page)
+    return sweep.folder / PAGE
+
+
+def _claims(finished: Mapping[int, tuple[Path, Manifest]]) -> list[str]:
+    records = (manifest.results.records for _, manifest in finished.values())
+    return list(dict.fromkeys(name for each in records for name in each))
+
+
+def _facts(sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]]) -> list[str]:
+    seconds = sum(manifest.seconds for _, manifest in finished.values())
+    return [
+        f"A sweep of {sweep.plan.notebook} over {' and '.join(sweep.plan.swept) or 'one point'}.",
+        f"{len(finished):,} of {counted(len(sweep.points), 'point')} finished; "
+        f"their runs took {duration(seconds)} together.",
+    ]
+
+
+def _line(
+    sweep: Sweep,
+    point: Point,
+    finished: Mapping[int, tuple[Path, Manifest]],
+    failures: Mapping[int, str],
+) -> Line:
+    values = [as_shown(point.request.values[name]) for name in sweep.plan.swept]
+    if point.number not in finished:
+        failure = failures.get(point.number, "not run")
+        lines = [line for line in failure.splitlines() if "unfinished run: " not in line]
+        return Line(point, values, "", "", failure, cause("\n".join(lines)))
+    folder, manifest = finished[point.number]
+    found = {
+        name: (badge_html(Verdict(record["verdict"])), " ".join(rounded_record(record)).strip())
+        for name, record in manifest.results.records.items()
+    }
+    page = (folder / f"{sweep.base.stem}.html").relative_to(sweep.folder).as_posix()
+    return Line(point, values, page, duration(manifest.seconds), "", found=found)
+
+
+def _figures(
+    sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]]
+) -> list[tuple[str, str, int, str]]:
+    """Return claim, PNG, width and description of each claim's picture; write PNG and SVG."""
+    frame = record_frame(sweep, finished)
+    if frame.empty or not sweep.plan.swept:
+        return []
+    rules = {claim.id: claim.rule for claim in load_registry(sweep.base.root).claims}
+    drawn: list[tuple[str, str, int, str]] = []
+    with plt.rc_context():
+        use_style()
+        for name in _claims(finished):
+            rule: Any = rules.get(name)
+            limits = rule.limits if rule else (float("nan"),) * 2
+            fig = record_figure(frame, name, limits, sweep.plan.swept)
+            width = round(fig.get_figwidth() * CSS_DPI)
+            png = png_of(fig)
+            plt.close(fig)
+            write_atomically(sweep.folder / FIGURES / f"{name}.png", png)
+            drawn.append((name, b64encode(png).decode(), width, description(frame, name, sweep)))
+    return drawn
+
+
+def _lead(sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]]) -> str:
+    """Return the name of the notebook's lead picture, or of its first one; empty if it has none."""
+    for folder, manifest in finished.values():
+        executed = read_notebook(folder / f"{sweep.base.stem}.ipynb")
+        for cell in tagged_cells(executed):
+            for output in shown_figures(cell):
+                return str(output.metadata["speedbook"]["figure"]["name"])
+        return next(iter(manifest.results.figures), "")
+    return ""

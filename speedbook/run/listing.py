@@ -1,0 +1,134 @@
+"""All runs below a folder, with their state and the room that they take.
+
+Only what `speedbook rerun` made counts: a folder with the name of a run and a manifest, or with a
+name that says why there is none.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from speedbook.run.manifest import MANIFEST, Manifest, read_manifest
+
+State = Literal["finished", "failed", "interrupted", "unfinished"]
+
+#: The file that marks the folder of a sweep.
+PLAN = "sweep.json"
+#: The name of a run folder: time, digest, perhaps a number, and how the run ended.
+NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-[0-9a-f]{8}(-\d+)?(?P<end>-failed|-interrupted)?")
+#: The name of the folder of a run that works, or was killed.
+HIDDEN = re.compile(r"\.(?P<name>.+)-(?P<process>\d+)-unfinished")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run folder.
+
+    ``state`` is ``unfinished`` if the run is at work or was killed. ``manifest`` is None if the run
+    was stopped before it wrote one. ``sweep`` is the folder of the sweep that the run belongs to.
+    ``size`` is in bytes.
+    """
+
+    path: Path
+    state: State
+    begun: datetime
+    manifest: Manifest | None
+    size: int
+    sweep: Path | None
+
+    @property
+    def notebook(self) -> str:
+        """The short name of the notebook."""
+        return self.path.parent.name
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The parameters that differed from their defaults."""
+        if self.manifest is None:
+            return {}
+        return {name: self.manifest.parameters[name] for name in self.manifest.changed}
+
+
+def run_folders(runs: Path) -> list[RunFolder]:
+    """Return all runs below a folder, the latest first; links to folders are not followed."""
+    found = [run for path in _folders(runs) if (run := _run_folder(path))]
+    return sorted(found, key=lambda run: (run.begun, run.path), reverse=True)
+
+
+def _folders(top: Path) -> Iterator[Path]:
+    """Yield the folders that may be of runs; a run's own folders are not searched."""
+    if not top.is_dir():
+        return
+    for path in sorted(top.iterdir()):
+        if path.is_symlink() or not path.is_dir():
+            continue
+        if NAME.fullmatch(path.name) or HIDDEN.fullmatch(path.name):
+            yield path
+        elif not path.name.startswith("."):
+            yield from _folders(path)
+
+
+def _run_folder(path: Path) -> RunFolder | None:
+    hidden = HIDDEN.fullmatch(path.name)
+    name = NAME.fullmatch(hidden["name"] if hidden else path.name)
+    if name is None:
+        return None
+    manifest = None
+    if (path / MANIFEST).exists():
+        try:
+            manifest = read_manifest(path, "")
+        except ValueError:
+            return None
+    state: State = "unfinished" if hidden else _state(name["end"], manifest)
+    if manifest is None and state == "finished":
+        return None
+    begun = datetime.strptime(name["time"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    return RunFolder(path, state, begun, manifest, _size(path), _sweep(path))
+
+
+def _sweep(run: Path) -> Path | None:
+    above = run.parent.parent
+    return above if (above / PLAN).exists() else None
+
+
+def _state(ending: str | None, manifest: Manifest | None) -> State:
+    if ending == "-interrupted":
+        return "interrupted"
+    return "failed" if ending or (manifest and manifest.failure) else "finished"
+
+
+def _size(folder: Path) -> int:
+    files = (path for path in folder.rglob("*") if not path.is_symlink() and path.is_file())
+    return sum(path.stat().st_size for path in files)
+
+
+def may_be_deleted(run: RunFolder, runs: Path) -> bool:
+    """Return whether a folder is inside the folder of runs, and is surely that of a run that ended.
+
+    It must have our manifest, of the notebook that its place names, and not be hidden.
+    """
+    path, manifest = run.path, run.manifest
+    inside = runs.resolve() in path.resolve().parents and not path.is_symlink()
+    ours = manifest is not None and Path(manifest.notebook).stem == run.notebook
+    return inside and ours and run.state != "unfinished"
+
+
+def delete(chosen: Sequence[RunFolder], runs: Path) -> None:
+    """Delete run folders, and the folders of notebooks that are then empty.
+
+    Raises a ValueError, before anything is deleted, if one of them may not be.
+    """
+    for run in chosen:
+        if not may_be_deleted(run, runs):
+            raise ValueError(f"{run.path}: is not surely the folder of a run; nothing was deleted")
+    for run in chosen:
+        shutil.rmtree(run.path)
+        parent = run.path.parent
+        if parent.resolve() != runs.resolve() and not any(parent.iterdir()):
+            parent.rmdir()
