@@ -1,4 +1,4 @@
-"""A- and D-optimal designs: against a conic solver, and in units of one product X'WX."""
+"""The time of A- and D-optimal designs: a ratio to a conic solver and to a product X'WX."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QUICK_PRODUCT = (25, [50_000, 100_000])
 
 
 def run(quick: bool) -> list[Row]:
-    """Race both criteria against both peers; fit how the cost grows with the points."""
+    """Race both criteria against both peers; fit how the cost grows with the number of points."""
     return [*against_conic(quick), *against_product(quick)]
 
 

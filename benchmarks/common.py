@@ -1,4 +1,4 @@
-"""What the benchmarks share: taking turns, gaps from answers alone, peers, stored results."""
+"""What the benchmarks share: races, gaps computed from answers, other solvers, stored results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Race(NamedTuple):
 
 
 def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, repeats: int = 1) -> Race:
-    """Let two contestants take turns; the ratio is theirs to ours, round by round.
+    """Let two contestants take turns; in each round, the ratio is their time over our time.
 
     Each goes first in every other round. `repeats` runs of ours count as one, for contestants that
     take little time.

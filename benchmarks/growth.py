@@ -1,4 +1,4 @@
-"""How costs grow: with actions A, dimension d and problems R, with rounds n and replications."""
+"""How time grows with the numbers of actions, dimensions, problems, rounds and replications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many small PE problems that differ in their variances: batch against a loop over HiGHS."""
+"""The time of many small PE problems that differ in variances: a batch against a loop of HiGHS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One PE-optimal design: against the whole linear program, and in units of one product X y."""
+"""The time of one PE-optimal design: a ratio to the whole linear program and to a product X y."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGE = 100_000
 
 
 def run(quick: bool) -> list[Row]:
-    """Race against both peers; weigh the memory of the largest instance."""
+    """Race against both peers; measure the memory that the largest instance takes."""
     rows = []
     for d, n_actions, rounds in QUICK if quick else FULL:
         features, variances, c = instance(d, n_actions)

@@ -1,4 +1,4 @@
-"""Simulated experiments: the engine against plain numpy, exact errors against drawn ones."""
+"""The time of simulations: the engine against plain numpy, exact errors against drawn errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def baseline(
 
 
 def thrifty(bandit: LinearBandit, policy: Floats, rounds: int, size: int, balanced: bool) -> Floats:
-    """The same with less work: fixed parts are computed once, or rewards drawn as sums."""
+    """The same, with less work: fixed parts are computed once, or sums of rewards are drawn."""
     rng, c = np.random.default_rng(11), policy @ bandit.features
     fixed = efficient_counts(policy, rounds)
     actions = np.repeat(np.arange(bandit.n_actions), fixed)
@@ -117,7 +117,7 @@ def row(case: str, peer: str, seconds: float, ratio: float, meaning: str, **more
 
 
 def against_numpy(quick: bool, balanced: bool, by: Callable[..., Floats]) -> Row:
-    """Race on one bandit; the errors of both must have one law."""
+    """Race on one bandit; the errors of both contestants must have the same law."""
     rounds, size, peer_size = QUICK if quick else FULL
     bandit, policy = bandit_and_policy()
     strategy = OnPolicy(sampling="balanced" if balanced else "random")
@@ -143,7 +143,7 @@ def against_numpy(quick: bool, balanced: bool, by: Callable[..., Floats]) -> Row
 
 
 def against_draws(quick: bool) -> Row:
-    """How many times fewer replications the exact conditional error needs for one precision."""
+    """How many times fewer replications exact conditional errors need for the same precision."""
     ball, strategy = unit_ball(), SPEED(exploration="identifiable", covariance="psd")
     rounds, size = 10_000, 4_000 if quick else 100_000
     setting = (ball.bandit, ball.policy, strategy, rounds, size)

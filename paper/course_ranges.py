@@ -182,7 +182,7 @@ def false_steps(student: str) -> tuple[int, int, int]:
 
 
 def main(names: Sequence[str]) -> None:
-    """Print the ranges as a table in Markdown, or the answers of the students that are named."""
+    """Print the ranges as a table in Markdown or, if students are named, their answers."""
     if not names:
         print("| Task | Answer | least | median | largest |\n|---|---|---|---|---|")
         for task, what, *values in expected_ranges():

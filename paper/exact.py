@@ -208,7 +208,9 @@ def information(weights: Vector, features: Matrix, variances: Vector) -> Matrix:
 def loss(
     weights: Vector, features: Matrix, variances: Vector, direction: Vector
 ) -> Fraction | float:
-    r"""Return n times the loss, :math:`c^\top A(b)^- c`; infinity where c is out of range.
+    r"""Return n times the loss, :math:`c^\top A(b)^- c`; infinity if no estimate exists.
+
+    No estimate exists if c is not in the range of the information matrix A(b).
 
     Examples
     --------

@@ -39,7 +39,7 @@ class Constant:
 def constant_term(X: ArrayLike, y: ArrayLike) -> Constant | None:
     r"""Estimate the constant :math:`c` of :math:`y = x^\top\theta + c + \varepsilon`.
 
-    The estimate is that of least squares. Its standard error is HC3 of MacKinnon and White (1985,
+    The estimate is by least squares. Its standard error is HC3 of MacKinnon and White (1985,
     *Journal of Econometrics* 29), :math:`\bigl[\sum_i (p_i e_i / (1 - h_i))^2\bigr]^{1/2}`, where
     :math:`p` is the row of the pseudo-inverse that gives the constant, :math:`e` are the residuals
     and :math:`h` the leverages. The mean residual of the fit without a constant would be no test,

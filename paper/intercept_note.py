@@ -20,7 +20,8 @@ def intercept_note(
     theta : array, shape (d,) or (d + 1,)
         The fit; an intercept comes last.
     intercept, centred : bool
-        Whether the model has one, and whether means were subtracted from features and target.
+        Whether the model has an intercept, and whether means were subtracted from features and
+        target.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     theta = np.asarray(theta, dtype=float)

@@ -53,10 +53,10 @@ def best_floor(by_floor: Mapping[float, Ratio]) -> tuple[float, Ratio]:
     Returns
     -------
     floor : float
-        The floor with the smallest estimate; of equal ones, the first.
+        The floor with the smallest estimate, or the first such floor if several have it.
     ratio : Ratio
-        Its ends are the smallest lower and the smallest upper end, which hold the smallest ratio if
-        every interval holds its ratio.
+        The smallest estimate, between the smallest lower end and the smallest upper end. If every
+        interval holds its ratio, this interval holds the smallest ratio.
 
     Raises
     ------

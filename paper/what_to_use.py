@@ -10,8 +10,8 @@ A family of bandits is drawn for some numbers of actions and dimensions, two for
 
 The parameter is normal, scaled such that the means of the actions spread as much as the noise of a
 reward. Every strategy is run on every bandit at every budget. Its error given exploration, or given
-the scatters, is exact and averaged over replications. The table keeps quantiles, over the family,
-of the ratio of this error to that of running the target policy.
+the scatters, is exact and averaged over replications. This error is divided by
+the error of running the target policy. The table keeps quantiles of this ratio over the family.
 """
 
 from __future__ import annotations
@@ -212,9 +212,9 @@ def measure(cell: Cell, replications: int, seed: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``"strategies"``: for each strategy that applies to every bandit, the quantiles of its error
-        over that of each of `RUNNING`. ``"exploration"``: quantiles of the practical strategy's Γ
-        over √n.
+        ``"strategies"``: for each strategy that applies to every bandit, quantiles of its error
+        divided by the error of each of `RUNNING`. ``"exploration"``: quantiles of the practical
+        strategy's Γ divided by √n.
     """
     bandits = family(cell.actions, cell.dimension, seed)
     ratios: dict[str, list[Floats]] = {}

@@ -66,12 +66,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
     Examples
     --------
     >>> nearest("round", ["rounds", "seed"]), nearest("qqq", ["rounds", "seed"]), nearest("q", [])
-    ('; nearest: rounds', '; there is rounds, seed', '; there is none')
+    ('; nearest: rounds', '; known: rounds, seed', '; none is known')
     """
     names = list(known)
     if near := difflib.get_close_matches(name, names, n=3):
         return f"; nearest: {', '.join(near)}"
-    return f"; there is {', '.join(names) or 'none'}" if len(names) < FEW else ""
+    if not names:
+        return "; none is known"
+    return f"; known: {', '.join(names)}" if len(names) < FEW else ""
 
 
 def visible(text: str) -> str:

@@ -68,7 +68,7 @@ def real_array(name: str, values: object) -> NDArray[Any]:
         values = _unlabelled(name, values)
     elif hasattr(values, "toarray"):
         raise TypeError(
-            f"{name}: expected an array of real numbers; got a sparse {type(values).__name__}: "
+            f"{name}: expected an array of real numbers; got a sparse {type(values).__name__}; "
             "pass its toarray()"
         )
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):

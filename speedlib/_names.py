@@ -34,7 +34,7 @@ def check_names(argument: str, names: object, *, ordered: bool = False) -> tuple
     if single or not isinstance(names, Iterable):
         raise TypeError(f"{argument}: must be a list of names; got {shown(names)}")
     if ordered and isinstance(names, set | frozenset):
-        raise TypeError(f"{argument}: must be in order, but a set has none; got {shown(names)}")
+        raise TypeError(f"{argument}: must be a list, since the order matters; got {shown(names)}")
     found = tuple(names)
     for name in found:
         if not isinstance(name, str):

@@ -124,8 +124,8 @@ def check_features(features: ArrayLike, name: str = "features") -> Floats:
 def check_policy(policy: ArrayLike, n_actions: int, name: str = "policy") -> Floats:
     """Return a probability vector of shape (A,): entries in [0, 1] that sum to 1 within 1e-8.
 
-    The sum of a vector computed in lower precision may miss 1 by more (see `speedlib._tolerances`);
-    the vector is then divided by its sum. An entry below 0 by no more than rounding becomes 0.
+    The sum of a vector in single or half precision may miss 1 by more than 1e-8; the vector is then
+    divided by its sum. An entry below 0 by no more than rounding becomes 0.
     """
     given = real_array(name, policy)
     array = _finite(name, given)

@@ -83,9 +83,10 @@ class Comparison:
     def multiples(self, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """Return the errors in multiples of the oracle loss, with both ends of their intervals.
 
-        Each array has shape (S, N). The estimates are geometric means over runs of each run's own
-        multiple, and the intervals are t-intervals for the logarithms. Some runs are many times
-        worse than others, so an interval around an arithmetic mean would go below zero.
+        Each array has shape (S, N). Each run has its own multiple. The estimates are geometric
+        means of these multiples over runs, and the intervals are t-intervals for the logarithms.
+        Some runs are many times worse than others, so an interval around an arithmetic mean would
+        go below zero.
         """
         level = check_share("level", level)
         logs = np.log(self.mse / self.oracle_loss[:, None, :])

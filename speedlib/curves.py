@@ -125,9 +125,9 @@ class MSECurves:
         -------
         Slope
             The interval is a percentile bootstrap over groups of replications, each budget
-            resampled by itself, since budgets are simulated independently. Resamples with a regret
-            that is not positive have no logarithm and are left out; if they are more than a tenth,
-            the interval is the whole line.
+            resampled by itself, since budgets are simulated independently. A regret that is not
+            positive has no logarithm, so resamples with such a regret are left out. If these are
+            more than a tenth of all resamples, the interval is the whole line.
 
         Raises
         ------

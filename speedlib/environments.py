@@ -96,7 +96,7 @@ def unit_ball(
     r"""Return the unit-ball environment.
 
     Action 0 points along :math:`\theta_* = (1, 0)` and is optimal; action 1, at a right angle to
-    it, is the informative one; the others have equally spaced angles from 15 to 45 degrees.
+    it, is the informative one; the other actions have equally spaced angles from 15 to 45 degrees.
     :math:`\Sigma_* = \operatorname{diag}(\text{low}, \text{high})`, so the informative action has
     the high variance.
 

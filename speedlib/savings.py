@@ -105,8 +105,8 @@ def estimate_saving(
     RuntimeError
         If exploration is not finished.
     TypeError
-        If the trial is of another strategy: only plug-in strategies use the model from which the
-        experiment is simulated again.
+        If the strategy of the trial is not a plug-in strategy: only these use the model from which
+        the experiment is simulated again.
     ValueError
         If an argument breaks its rule, the trial is a batch, the rewards are not those of its last
         pulls or show no noise, or its pulls do not determine the value.
@@ -141,8 +141,8 @@ def estimate_saving(
     matrices in addition to those of the strategy itself; 1,000 experiments with 12 actions take 1
     to 9 seconds.
 
-    With ``keep_exploration=True``, the error is that of all rewards that enter the estimate, given
-    the pulls, as in the standard error. It leaves out the small bias that kept rewards cause.
+    With ``keep_exploration=True``, all rewards enter the estimate, and its error is computed given
+    the pulls, as for the standard error. It leaves out the small bias that kept rewards cause.
 
     A repetition whose pulls do not determine the value has no ratio of errors, so its
     :math:`\epsilon_r` is unknown. It counts as infinite in both directions: if there are more of

@@ -203,8 +203,9 @@ def quantile_slope(
 
     Notes
     -----
-    No resample is drawn in full: its quantile is an order statistic of the sample, whose rank is
-    binomial. The cost is that of sorting the samples.
+    No resample is drawn in full. The quantile of a resample is an order statistic of the sample,
+    and the rank of this order statistic is binomial. So the samples are sorted once, and this is
+    the cost.
 
     Examples
     --------

@@ -47,7 +47,7 @@ class Dataset:
     remedy : str
         How to get the file if it is missing or damaged.
     parse : callable
-        Turns the content of the file, already checked, into the data frame.
+        Turns the content of the file into the data frame, after the SHA-256 was checked.
     download : Download, optional
         For a file that is not in ``data/``: where to fetch it.
     """

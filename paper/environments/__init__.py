@@ -1,1 +1,1 @@
-"""The environments of the paper: the printed ones, and those made from data."""
+"""The environments of the paper: bandits that it describes, and bandits fitted to data."""

@@ -313,7 +313,8 @@ STATEMENTS: Mapping[str, Statement] = {
 def examine(cases: Sequence[Case]) -> dict[str, Finding]:
     """Test all assumptions in one environment, or in several draws of a random one.
 
-    An assumption holds if it holds in every draw; the number is that of the first decisive draw.
+    An assumption holds if it holds in every draw. The finding is from the first draw in which the
+    assumption fails, or else from the first that leaves it open, or else from the first draw.
     """
     return {
         key: _worst([assumption.test(case) for case in cases])

@@ -128,7 +128,7 @@ def draw_run(
         Only movies with at least this number of ratings are drawn.
     n_low, low_probability
         Target policy: the number of noisiest movies, and the probability that they share. The paper
-        does not say which policy it evaluates here; this policy is that of its other data sets.
+        does not say which policy it evaluates here; we take the policy of its other data sets.
     noise : str
         Noise law of the bandit.
 

@@ -52,7 +52,7 @@ def experiments(
     low_probability : float
         The probability that the noisiest actions share if the target policy avoids them.
     preprocessing : {"scale", "centre"}
-        Preparation of the features of wines and of air quality.
+        How the features of wines and of air quality are prepared.
     noise : str
         Noise law of all.
     seed : int

@@ -89,7 +89,7 @@ class Experiment:
 
     @cached_property
     def policy_ratio(self) -> float:
-        """The loss of the policy's own shares over that of the optimal design."""
+        """The loss of the policy's own shares over the loss of the optimal design."""
         return self._ratio(self.policy)
 
     def believed(self, psd: bool) -> tuple[Floats, Design, float]:

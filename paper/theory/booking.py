@@ -131,7 +131,7 @@ def play(
     Raises
     ------
     ValueError
-        If the first stage leaves no round.
+        If the first stage uses all n rounds or more.
     """
     n_actions, ell = len(variances), math.log(rounds)
     later = rounds - n_actions * first_pulls

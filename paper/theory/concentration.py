@@ -124,12 +124,13 @@ def limit_quantile(
 
 
 def operator_factor(features: ArrayLike) -> float:
-    r"""Return the factor from errors of variances to that of the matrix: :math:`\sqrt m/s_{\min}`.
+    r"""Return :math:`\sqrt m/s_{\min}`, which turns errors of variances into an error of a matrix.
 
-    If :math:`|x(a)^\top\Delta x(a)|\le r` for the m = d(d+1)/2 actions given, whose
-    :math:`\varphi(a) = \operatorname{svec}(x(a)x(a)^\top)` form a basis of the symmetric matrices,
-    then :math:`\lVert\Delta\rVert\le\lVert\Delta\rVert_F\le r\sqrt m/s_{\min}`, with
-    :math:`s_{\min}` the smallest singular value of the matrix with rows :math:`\varphi(a)`.
+    The m = d(d+1)/2 vectors :math:`\varphi(a) = \operatorname{svec}(x(a)x(a)^\top)` must form a
+    basis of the symmetric matrices. Let :math:`s_{\min}` be the smallest singular value of the
+    matrix with rows :math:`\varphi(a)`, and let :math:`\Delta` be the error of the noise matrix. If
+    every variance has an error :math:`|x(a)^\top\Delta x(a)|\le r`, then
+    :math:`\lVert\Delta\rVert\le\lVert\Delta\rVert_F\le r\sqrt m/s_{\min}`.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 r"""Exact probabilities of the results of exploring one direction, by counting noise sequences.
 
-The actions are 1 and -1, of which exploration takes one; its noise is -1, 0, 0, 1 with probability
-1/4 each, so :math:`\Sigma_* = 1/2`. After :math:`\Gamma` rounds with N non-zero values of sum M,
-least squares finds :math:`\hat\Sigma = N/\Gamma - M^2/\Gamma^2`, and of the :math:`4^\Gamma`
-equally likely sequences
+The actions are 1 and -1, and exploration takes only one of them. The noise of a reward is drawn
+from -1, 0, 0, 1 with probability 1/4 each, so :math:`\Sigma_* = 1/2`. If N of :math:`\Gamma` rounds
+have a noise other than zero, and the sum of the noise is M, least squares finds
+:math:`\hat\Sigma = N/\Gamma - M^2/\Gamma^2`. Of the :math:`4^\Gamma` equally likely sequences
 
 .. math:: \binom\Gamma N\binom{N}{(N+M)/2}\,2^{\Gamma-N}
 

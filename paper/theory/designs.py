@@ -108,10 +108,10 @@ def gradient_bound_corrected(
     variances: ArrayLike,
     policy: ArrayLike,
 ) -> Floats:
-    r"""Return the corrected bound: :math:`\lambda_1(V)` in both terms, and the larger one of them.
+    r"""Return the corrected bound: the larger of its two terms, each with :math:`\lambda_1(V)`.
 
-    Both gradients are at most 0, so their difference is no larger than the larger modulus; each is
-    bounded by :math:`\lambda_1(V) H_U^2 / (\sigma^2(a)\,m(b)^2)`. This bound is ours.
+    Both gradients are at most 0, so their difference is at most the larger modulus. Each modulus is
+    at most :math:`\lambda_1(V) H_U^2 / (\sigma^2(a)\,m(b)^2)`. This bound is ours.
     """
     terms = _gradient_terms(weights, other, np.asarray(features, dtype=float), variances, policy)
     return np.maximum(*terms)

@@ -94,9 +94,9 @@ def balanced_length(rounds: ArrayLike, n_actions: ArrayLike) -> Floats:
 
 
 def best_upper_bound(rounds: ArrayLike, n_actions: ArrayLike) -> Floats:
-    r"""Return :math:`19(A\log(2A))^{1/3}n^{-4/3}`, over :math:`S^2`.
+    r"""Return the upper bound over :math:`S^2`, :math:`19(A\log(2A))^{1/3}n^{-4/3}`.
 
-    The bound holds for n from 200 A log(2A) on.
+    The bound holds for :math:`n \ge 200\,A\log(2A)`.
     """
     inside = np.asarray(n_actions, float) * log_actions(n_actions)
     return np.asarray(19 * np.cbrt(inside) * np.asarray(rounds, float) ** (-4 / 3))
@@ -325,9 +325,9 @@ def stopped_errors(
 ) -> tuple[Floats, Floats]:
     r"""Draw errors and lengths of a strategy that stops exploring adaptively, in bandit 0.
 
-    The strategy is that of `couple_regret`, with exploration in `STAGES` equal parts. After each
-    part it stops if the smallest mean square is below the mean of the others by a given number of
-    standard errors of one mean square.
+    The strategy is the one of `couple_regret`, but explores in `STAGES` equal parts. After each
+    part, exploration stops if the smallest mean square is far enough below the mean of the other
+    mean squares: by `lead` standard errors of one mean square.
 
     Returns
     -------

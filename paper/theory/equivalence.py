@@ -81,7 +81,7 @@ def equivalence_ratio(
     *,
     direction: ArrayLike | None = None,
 ) -> float:
-    """Largest of the `sensitivities`: at least one, and one exactly for an optimal design.
+    """Return the largest of the `sensitivities`: 1 for an optimal design, above 1 for any other.
 
     The efficiency of the design is at least the inverse of this number, which is infinite if the
     information matrix is singular.

@@ -278,7 +278,7 @@ def local_risk(shares: Sequence[float], width: float, rounds: int) -> float:
     Parameters
     ----------
     shares : sequence of positive numbers of sum 1
-        The oracle's, where u = 0; all products with n above 1.
+        The oracle's shares, where u = 0. Each share times n must be above 1.
     width : float
         K, positive, at most 12.
     rounds : int

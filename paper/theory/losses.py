@@ -93,8 +93,8 @@ def rounding_up_bounds(support: int, rounds: int) -> Bounds:
     r"""Loss after :math:`\lceil nb_*(a)\rceil` pulls, divided by the loss after :math:`nb_*(a)`.
 
     With s support points, the actions of positive weight, there are at most n + s - 1 pulls. More
-    pulls never hurt, which gives the upper bound of one; no n + s - 1 rounds have a smaller loss
-    than :math:`nL_n^*/(n + s - 1)`, which gives the lower one.
+    pulls never hurt, so the upper bound is 1. With n + s - 1 rounds, no design has a smaller loss
+    than :math:`nL_n^*/(n + s - 1)`, and this gives the lower bound.
 
     Examples
     --------

@@ -174,7 +174,7 @@ def log_affinity(ratio: ArrayLike) -> Floats:
 
 
 def error_bounds(means: ArrayLike, pulls: int) -> Floats:
-    r"""Bound the chance that maximum likelihood takes hypothesis j for k, shape (J, J).
+    r"""Bound the chance that maximum likelihood finds hypothesis k where j is true, shape (J, J).
 
     Parameters
     ----------

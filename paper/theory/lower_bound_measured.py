@@ -45,7 +45,7 @@ def allocation_bound(rounds: float, informed: float) -> float:
 
     .. math:: \frac{t^2(1-t/\sqrt2)}{4\,(2+t/\sqrt m)^2}\cdot\frac1{n\,m}, \qquad t = 2\sqrt2/3
 
-    with n rounds, of which the choice of the design may rest on m. It is at least
+    for n rounds, if the choice of the design may rest on m of them. The bound is at least
     :math:`1/(117\,nm)`, and about :math:`1/(54\,nm)` for large m.
 
     Examples
@@ -71,10 +71,11 @@ def settling_exponent(gap: float, share: float) -> float:
 
     .. math:: k = \frac q2(\rho - 1 - \log\rho), \qquad \rho = \frac2{2+g}
 
-    For actions of variance :math:`2+g`, of which two supports cost the same at g = 0, and a pilot
-    with the share q of them it is the divergence of a pull at g = 0 from one at g > 0. A pilot of m
-    rounds that errs with vanishing probability for g < 0 errs with probability at least
-    :math:`e^{-km-o(m)}` for g > 0. It is at most :math:`q g^2/16`.
+    Some actions have variance :math:`2+g`, and at g = 0 the two supports cost the same. A pilot
+    gives these actions the share q of its pulls. Then k is q times the divergence of a pull at
+    g = 0 from a pull at g > 0. If a pilot of m rounds errs with vanishing probability for g < 0, it
+    errs with probability at least :math:`e^{-km-o(m)}` for g > 0. The rate k is at most
+    :math:`q g^2/16`.
 
     Parameters
     ----------
@@ -205,9 +206,9 @@ def wrong_supports(
     replications: int,
     rng: np.random.Generator,
 ) -> float:
-    """Return the share of pilots that settle on another support than the optimal one.
+    """Return the share of pilots that settle on a support that is not optimal.
 
-    They are those of `topped_up_regret`, whose parameters these are.
+    The pilots and the parameters are the same as in `topped_up_regret`.
     """
     x = check_features(features)
     v, c = check_variances(variances, len(x)), np.asarray(direction, dtype=np.float64)

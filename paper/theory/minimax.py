@@ -44,7 +44,7 @@ def scale_divergence(ratio: ArrayLike) -> Floats:
 
 
 def pull_divergences(family: HardFamily, couple: int, u: float) -> Floats:
-    """Return the divergence of one pull, null bandit against bandit h; shape (A,)."""
+    """Return the divergence of the null bandit from bandit h for one pull of each action, (A,)."""
     return scale_divergence(family.variances(None, u) / family.variances(couple, u))
 
 
@@ -68,7 +68,11 @@ def variation(ratio: float, pulls: int) -> float:
 
 
 def variation_bound(couples: int, pulls: float, u: float) -> float:
-    r"""Bound the mean over h of the total variation to the null: :math:`\tfrac u2\sqrt{N/M}`."""
+    r"""Return :math:`\tfrac u2\sqrt{N/M}`, a bound on how far the bandits are from the null bandit.
+
+    The bound is on the total variation between the rewards of bandit h and of the null bandit,
+    averaged over h.
+    """
     return float(u / 2 * np.sqrt(pulls / couples))
 
 

@@ -88,11 +88,11 @@ def exact_cost(
 class QuietAndLoud(NamedTuple):
     r"""A bandit in the plane for which using the structure increases the regret, in exact numbers.
 
-    See `quiet_and_loud` and `optimally_explored`. Directions are those of (1, 1), quiet, of
-    (1, -1), noisy, and the coordinates. `exploration` and `variances` are those of the directions;
-    `policy` holds the probabilities of the actions that the policy takes; `value` is :math:`S^2`
-    and `cost` is :math:`\psi`; `own_value` and `own_cost` are these for the strategy that treats
-    every action separately.
+    See `quiet_and_loud` and `optimally_explored`. The directions are (1, 1), which is quiet,
+    (1, -1), which is noisy, and the coordinates. `exploration` and `variances` hold a number for
+    each direction, and `policy` the probabilities of the actions that the policy takes. `value` is
+    :math:`S^2` and `cost` is :math:`\psi`; `own_value` and `own_cost` are the same numbers for the
+    strategy that treats every action separately.
     """
 
     actions: int
@@ -107,7 +107,7 @@ class QuietAndLoud(NamedTuple):
 
     @property
     def harm(self) -> Fraction:
-        """The constant of SPEED's regret over that of the strategy without structure."""
+        """The constant of SPEED's regret, over the constant of the strategy without structure."""
         return self.value * (1 + self.cost) / (self.own_value * (1 + self.own_cost))
 
 
@@ -115,10 +115,10 @@ def quiet_and_loud(root: int, copies: int, rest: Fraction = Fraction(1, 1000)) -
     r"""Return the example with :math:`r = 4\,\text{root}^2 - 1`, explored uniformly.
 
     :math:`\Sigma_*` has ones on its diagonal and :math:`-\rho` off it, with
-    :math:`r = (1+\rho)/(1-\rho)`. So (1, 1) has the deviation 1/root, (1, -1) the variance r times
-    that of (1, 1), and each coordinate, of which there are `copies`, variance 1. The policy takes
-    (0, 1) with the probability `rest`, and (1, 1) and (1, 0) such that the oracle pulls both
-    equally.
+    :math:`r = (1+\rho)/(1-\rho)`. So (1, 1) has the deviation 1/root, and (1, -1) has r times
+    the variance of (1, 1). Each coordinate vector has variance 1 and occurs `copies` times. The
+    policy takes (0, 1) with the probability `rest`. It takes (1, 1) and (1, 0) such that the oracle
+    pulls both equally.
 
     Parameters
     ----------
@@ -247,8 +247,8 @@ def network(d: int) -> Floats:
 def star_policy(d: int, centre: int, rest: float = 0.01) -> Floats:
     r"""Return the policy that takes the arrows out of one point of the `network`, shape (d(d+1),).
 
-    The share `rest` is spread evenly over all arrows; opposite arrows cancel, so the target
-    direction is that of the star.
+    The share `rest` is spread evenly over all arrows; opposite arrows cancel, so this share
+    shortens the target direction, but does not turn it.
     """
     ends = [(i, j) for i in range(d + 1) for j in range(d + 1) if i != j]
     star = np.array([float(j == centre) for _, j in ends])

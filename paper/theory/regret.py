@@ -126,8 +126,8 @@ def budget_printed(
 ) -> float:
     r"""Return the budget that Theorem 1 requires: :math:`16C^2d^4r^2\log^2(A/\delta)`.
 
-    It is that of the additive corollary, with r the largest over the smallest variance, and with
-    the constant C of Lemma 1, which is not stated.
+    The additive corollary requires the same budget. Here r is the largest variance over the
+    smallest, and C is the constant of Lemma 1, which the paper does not state.
     """
     return float(printed_additive_budget(d, n_actions, variance_ratio, delta, C))
 

@@ -29,10 +29,10 @@ def sub_exponential_tail(deviation: ArrayLike, nu: float, alpha: float) -> NDArr
 
 
 def least_squares_level(rank: ArrayLike, delta: ArrayLike) -> NDArray[np.float64]:
-    r"""Level of the sum of squared prediction errors, :math:`r + \log(1/\delta)`.
+    r"""Return the level of the sum of squared prediction errors, :math:`r + \log(1/\delta)`.
 
-    For a design of rank r, in units of :math:`\sigma^2` and without its constant: the probability
-    that the sum exceeds a constant times the level is at most :math:`\delta`.
+    The design has rank r, and the unit is :math:`\sigma^2`. With probability at least
+    :math:`1-\delta`, the sum is at most a constant times this level.
 
     References
     ----------

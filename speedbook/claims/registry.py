@@ -58,7 +58,8 @@ class Registry(BaseModel):
 def load_registry(root: Path) -> Registry:
     """Read and check ``book/claims.yml``.
 
-    Raises a ValueError if the file is missing, not YAML or against the schema; it names each place.
+    Raises a ValueError, which names each place, if the file is missing, not YAML or against the
+    schema.
     """
     path = root / REGISTRY
     try:

@@ -120,7 +120,7 @@ class Relations:
 
     @cached_property
     def edges(self) -> dict[tuple[str, str], list[str]]:
-        """The claims used, by pair of statements, the second of which rests on the first."""
+        """The claims of a first statement that a second statement rests on, by such pairs."""
         found: dict[tuple[str, str], list[str]] = {}
         for claim in self.claims.values():
             for name in claim.rests_on:

@@ -115,11 +115,11 @@ def usage_problems(notebook: NotebookNode) -> list[str]:
 
 
 def unread(names: Sequence[str], sources: Iterable[str]) -> list[str]:
-    """Return the parameters whose values, as set in their cell, no later code reads.
+    """Return the parameters whose value from the parameters cell no later code reads.
 
-    The sources are those of the following cells. Statements are compiled but not run, and count in
-    order; a statement that both reads and binds a name counts as reading it. Code that is not plain
-    Python, such as IPython's magics, counts as reading every word in it.
+    The sources are the texts of the following cells. Statements are compiled but not run, and count
+    in order; a statement that both reads and binds a name counts as reading it. Code that is not
+    plain Python, such as IPython's magics, counts as reading every word in it.
 
     Examples
     --------

@@ -4,7 +4,7 @@ On the pages of figures and claims, a number with decimals in the text is bound 
 is a result, ``{ledger}`prop-1.estimate```, so it cannot become stale. Any other, such as a constant
 of the paper or of the set-up, is marked as quoted, ``{quoted}`0.35```; the mark may hold a formula,
 ``{quoted}`$\sigma^2 = 0.35$```. Formulas count as text; code and the targets of roles and links do
-not. Whole numbers are free, since they count and name things.
+not. Whole numbers need neither, since they count and name things.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def page_html(
 def tex_macros(root: Path) -> dict[str, Any]:
     """Return the TeX macros of the book's ``_config.yml``, if it has any.
 
-    Raises a ValueError if the file is not YAML or the macros have another form.
+    Raises a ValueError if the file is not YAML or its macros are not a mapping.
     """
     path = root / "_config.yml"
     try:

@@ -38,11 +38,11 @@ class Book(CustomReSTDispatcher):
         self.works, self.numbered = works, numbered
 
     def role(self, role_name: str, *rest: Any) -> Any:
-        """Return a role of docutils, or one that shows what this page can show."""
+        """Return the role of docutils, or `show` if the role belongs to the book."""
         return super().role(role_name, *rest) if role_name in NATIVE else (self.show, [])
 
     def directive(self, directive_name: str, *rest: Any) -> Any:
-        """Return a directive of docutils, or a box."""
+        """Return the directive of docutils, or a box if docutils does not know the directive."""
         name = "container" if directive_name == "div" else directive_name
         return super().directive(name, *rest)[0] or Box, []
 

@@ -153,7 +153,7 @@ def read_environment(root: Path) -> Environment:
 
 
 def named_files(root: Path, values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the SHA-256 of each file that a parameter names, from the book's folder or home."""
+    """Return the SHA-256 of each file that a parameter names by a path; paths start at `root`."""
     texts = {text for value in values.values() for text in _texts(value)}
     return {text: file_sha256(path) for text in sorted(texts) if (path := _file(root, text))}
 

@@ -77,8 +77,9 @@ def _git(root: Path, *arguments: str) -> str | None:
 def installed_versions() -> dict[str, str]:
     """Return the versions of all installed distributions by name.
 
-    Remains of an interrupted installation, without a name or a version, are left out. So are the
-    copies of others inside a package, which setuptools puts on the path when it is imported.
+    Remains of an interrupted installation, without a name or a version, are left out. Some packages
+    contain copies of other packages, which setuptools puts on the path when it is imported. These
+    copies are left out too.
     """
     versions = {}
     for found in distributions():

@@ -110,7 +110,7 @@ def _csv(rows: Any) -> str:
 
 
 def table_csv(html: str) -> str:
-    """Return a table of HTML as CSV; heads of several rows are joined.
+    """Return a table of HTML as CSV; if the header has several rows, they are joined to one.
 
     A cell that spans several rows or columns is repeated.
 

@@ -209,7 +209,7 @@ def _tightened(search: _Search, design: ExchangeDesign, tolerance: float) -> Exc
 
 
 class _Search:
-    """Exchanges until a gap is closed; they can go on from there to close a smaller one.
+    """Exchanges until a gap is closed. They can continue from there to close a smaller gap.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ def level_excess(excess: Floats, pulls: Counts) -> Counts:
     Returns
     -------
     array of int, shape (R, A)
-        :math:`y`; rows sum to m. The first of several equal ones is pulled first.
+        :math:`y`; rows sum to m. Of actions with equal excess, the first is pulled first.
 
     Notes
     -----

@@ -68,7 +68,7 @@ class AdaptiveNeyman(ByScatters):
     n^2)`, with the last fraction f and :math:`S = \sum_a |w_a|\,\sigma(a)`. The first term is the
     oracle's error; the second is of the order :math:`n^{-2}`. A fixed pilot is too short for large
     n if a share is below the first fraction. For instance, with two stages and a share of a tenth,
-    a pilot of five pulls is too short from a thousand rounds on.
+    a pilot of five pulls is too short for a thousand rounds or more.
 
     T equal rewards have no scatter: the standard deviation of their action is then taken to be
     :math:`1/\sqrt T` of the largest. If c is 0 the value is known to be 0, and the first action is

@@ -172,7 +172,7 @@ def test_outside_a_notebook_the_card_is_printed(notebook_folder, capsys):
     ("arguments", "fault"),
     [
         (("prop1", 1), "no claim 'prop1'; nearest: prop-1"),
-        (("xyzzy", 1), "no claim 'xyzzy'; there is prop-1, open"),
+        (("xyzzy", 1), "no claim 'xyzzy'; known: prop-1, open"),
         (("open", 1), "claim 'open' is untestable and has no rule"),
         (("prop-1", float("nan")), "estimate: must be finite"),
         (("prop-1", 1, (0, float("inf"))), "interval: must be finite"),

@@ -29,7 +29,7 @@ def claims(**rests_on):
     ("changes", "fault"),
     [
         ({"rests_on": ["lemma-11"]}, "rests_on: no claim is called 'lemma-11'; nearest: lemma-1"),
-        ({"rests_on": ["xyzzy"]}, "rests_on: no claim is called 'xyzzy'; there is prop-1, lemma-1"),
+        ({"rests_on": ["xyzzy"]}, "rests_on: no claim is called 'xyzzy'; known: prop-1, lemma-1"),
         (
             {"corrected_by": ["prop-2"]},
             "corrected_by: no claim is called 'prop-2'; nearest: prop-1",

@@ -117,7 +117,7 @@ def test_all_faults_are_told_at_once_and_unknown_names_get_the_nearest():
     lines = str(caught.value).splitlines()
     assert len(lines) == 4
     assert lines[0] == "round: the notebook has no such parameter; nearest: rounds, loud"
-    assert lines[2].endswith("; there is n, share, loud, rule, title, rounds, shares, names")
+    assert lines[2].endswith("; known: n, share, loud, rule, title, rounds, shares, names")
 
 
 def test_the_last_value_counts():

@@ -290,7 +290,7 @@ def test_names_may_come_in_any_collection(form, actions: Actions) -> None:
         (None, TypeError, "must be a list of names; got None"),
         (np.array("red"), TypeError, "must be a list of names; got "),
         (pd.DataFrame(columns=list(NAMES)), TypeError, "must be a list of names; got "),
-        (set(NAMES), TypeError, "must be in order, but a set has none"),
+        (set(NAMES), TypeError, "must be a list, since the order matters"),
     ],
 )
 def test_names_that_are_none_are_refused(names, error, message, actions: Actions) -> None:

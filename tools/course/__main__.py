@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on; got {text}")
+        raise argparse.ArgumentTypeError(f"must be a whole number, at least 1; got {text}")
     return int(text)
 
 

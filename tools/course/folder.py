@@ -96,11 +96,11 @@ class Course:
         return self.path / "submitted" / student / name / f"{name}.ipynb"
 
     def autograded(self, student: str, name: str) -> Path:
-        """Return where nbgrader leaves what it ran."""
+        """Return the path of the hand-in that nbgrader has run."""
         return self.path / "autograded" / student / name / f"{name}.ipynb"
 
     def feedback(self, student: str, name: str) -> Path:
-        """Return where nbgrader leaves the page for the student."""
+        """Return the path of the feedback page that nbgrader writes for the student."""
         return self.path / "feedback" / student / name / f"{name}.html"
 
     def autograde(self, student: str, name: str) -> None:

@@ -107,7 +107,7 @@ def by_programs(found: list[Text]) -> Iterator[str]:
 
 
 def placed(line: str, folder: str) -> str:
-    """Return a line of a report with the place as the project knows it."""
+    """Return a line of a report, with the place as a path from the project's root."""
     return re.sub(rf"^(?:{re.escape(folder)}|\.)/", "", line).replace(f".py{PAGE}:", ".py:")
 
 

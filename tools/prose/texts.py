@@ -153,7 +153,7 @@ def of_python(source: str) -> str:
 
 
 def met_by_users(text: Text) -> Text:
-    """Leave out what only those meet who change a program: remarks, private docstrings."""
+    """Leave out what only programmers of this project read: remarks and private docstrings."""
     if not text.place.endswith(".py") or text.place.startswith("notebooks/"):
         return text
     lines = text.read.split("\n")

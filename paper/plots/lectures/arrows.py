@@ -145,7 +145,7 @@ def coin_error(share: ArrayLike, noisy: float, rounds: int) -> Floats:
     share : array
         Share of the noisy coin.
     noisy : float
-        Noise of the noisy coin; that of the other is 1 euro.
+        Noise of the noisy coin in euros; the quiet coin has a noise of 1 euro.
     rounds : int
     """
     share = np.asarray(share, dtype=float)

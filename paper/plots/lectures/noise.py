@@ -23,7 +23,7 @@ WIDE = 2.6
 
 
 def excess(variances: ArrayLike) -> float:
-    """Return what the shares cost that are best for other variances, in per cent."""
+    """Return the extra loss, in per cent, of the shares that are best for other variances."""
     shares = optimal_design(ARROWS, variances, direction=C).weights
     return float(100 * (pe_loss(shares, ARROWS, SIGMA**2, direction=C) / ORACLE.value - 1))
 

@@ -1,4 +1,8 @@
-"""Second lecture: walks to c, what one step reaches, and the slope that proves the shortest."""
+"""Drawings of the second lecture: walks to c, and a slope that proves that a walk is shortest.
+
+A walk along the actions ends at the target direction c. One step along an action is its feature
+vector over its standard deviation. In the *round trip*, the walk returns to where it began.
+"""
 
 from __future__ import annotations
 
@@ -19,37 +23,37 @@ ARROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 SIGMA = np.array([3.0, 4.0, 2.0])
 OWN = np.array([0.5, 0.25, 0.25])
 C = target_direction(ARROWS, OWN)
-#: First along the first axis, then along the second, forward, and back to the start.
+#: A walk that ends where it began: along the first two actions, and back along the third.
 ROUND_TRIP = np.array([1.0, 1.0, -1.0])
 COLOURS = (BEST, figures.COLOURS["green"], POLICY)
 
 
 def quarters(weights: ArrayLike) -> float:
-    """Return the number of quarter steps of a walk, from its distance along each action."""
+    """Return the number of quarter steps of a walk, given its weight for each action."""
     return float(4 * np.abs(np.asarray(weights)) @ SIGMA)
 
 
 def with_detour(detour: float) -> Floats:
-    """Return the policy's own walk without some part of its round trip."""
+    """Return the policy's own walk less some multiple of the round trip."""
     weights: Floats = OWN - detour * ROUND_TRIP
     return weights
 
 
 def elfving_set(sigma: Floats) -> Floats:
-    """Return the corners of all that one step reaches, in order."""
+    """Return the corners of the set that one step reaches, in their order around it."""
     ends = np.vstack([ARROWS, -ARROWS]) / np.tile(sigma, 2)[:, None]
     corners: Floats = ends[ConvexHull(ends).vertices]
     return corners
 
 
 def detour(place: FigureBase, removed: float) -> None:
-    """Draw a walk to c, and the number of its steps among those of all such walks.
+    """Draw a walk to c and, below, how the number of its steps depends on the part removed.
 
     Parameters
     ----------
     place : figure or part of one
     removed : float
-        How much of the round trip is taken off the policy's own walk, in per cent.
+        How much of the round trip is subtracted from the policy's own walk, in per cent.
     """
     above, below = place.subplots(2, 1, height_ratios=(1.7, 1))
     weights = with_detour(removed / 100)
@@ -75,7 +79,7 @@ def detour(place: FigureBase, removed: float) -> None:
 
 
 def _set(ax: Axes, sigma: Floats, stretch: float) -> None:
-    """Draw what a number of steps reaches, with the ends of the scaled arrows."""
+    """Draw the set that a number of steps reaches, with the ends of the scaled arrows."""
     corners = stretch * elfving_set(sigma)
     ax.fill(*corners.T, color=figures.PALE["blue"], zorder=0)
     ax.plot(*np.vstack([corners, corners[:1]]).T, color=BEST, linewidth=1.5)

@@ -36,7 +36,7 @@ MARK = "claim-groups"
 OPEN = '<details class="map-box"><summary>{}</summary><div class="map-content" id="{}">'
 CLOSE = "</div></details>"
 
-#: By pair of groups, the second of which uses the first: the claims that it uses.
+#: For a pair of groups: the claims of the first group that the second group uses.
 Uses = dict[tuple[str, str], list[str]]
 
 
@@ -62,8 +62,8 @@ class ClaimGroups(SphinxDirective):
         svg = groups_svg(by_id, told, uses, relations)
         broken = sum(any(map(relations.fails, names)) for names in uses.values())
         caption = (
-            f"{broken} of the {len(uses)} arrows are broken: they come from a group with a claim "
-            "that is used and fails."
+            f"{broken} of the {len(uses)} arrows are broken: the group to which such an arrow "
+            "points uses a claim that fails."
         )
         svg = f'<figure class="map-figure">{svg}<figcaption>{caption}</figcaption></figure>'
         found: list[nodes.Node] = [nodes.raw("", svg, format="html", classes=[MARK])]
