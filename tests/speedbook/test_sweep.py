@@ -87,9 +87,9 @@ def ran(book):
     return numbers
 
 
-def values_of(code):
+def values_of(code, space):
     """Run lines of the book on the folder ``s`` and the claim here; return what they show."""
-    space, shown = {}, []
+    shown = []
     for line in code.replace("<folder>", "s").replace("fig-ub", "prop-1").splitlines():
         try:
             shown.append(eval(line, space))
@@ -105,8 +105,9 @@ def test_the_three_lines_of_the_book_show_the_verdict_over_two_parameters(swept)
     said = sweep(*GRID)
     assert "4 points of notebooks/claims/prop-1.ipynb" in said
     first, second = re.findall(r"```python\n(.*?)```", (ROOT / "book/sweep.md").read_text(), re.S)
-    assert len(first.splitlines()) == 3
-    (verdicts,), (numbers, _) = map(values_of, (first, second))
+    assert len(list(filter(None, first.splitlines()))) == 3
+    space = {}
+    (verdicts,), (numbers, _) = values_of(first, space), values_of(second, space)
     assert verdicts.to_dict() == {
         0.25: {2: "contradicted", 4: "supported"},
         0.5: {2: "supported", 4: "contradicted"},
