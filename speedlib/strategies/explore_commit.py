@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from speedlib._within import variance_within
 from speedlib.checks import (
@@ -35,9 +34,9 @@ from speedlib.exploration import (
     exploration_counts,
     exploration_length,
 )
-from speedlib.limits import Limits
 from speedlib.rewards import Rewards
 from speedlib.rounding import ROUNDINGS, round_design
+from speedlib.strategies._living_trial import LivingTrial, Pooled
 from speedlib.strategies._own import check_determined, check_own
 from speedlib.trials import Commitment, Setting, Strategy, Trial
 
@@ -145,7 +144,7 @@ class ExploreThenCommit(Strategy):
         return ExploreThenCommitTrial(setting, self)
 
 
-class ExploreThenCommitTrial(Trial):
+class ExploreThenCommitTrial(LivingTrial):
     r"""A trial that explores, learns and commits.
 
     If exploration is tuned, a pilot of :math:`\lfloor\sqrt n\rfloor/2` rounds gives a first
@@ -171,7 +170,7 @@ class ExploreThenCommitTrial(Trial):
         self.explored = Rewards.none(setting.shape)
         self.variances: Floats | None = None
         self.covariance: CovarianceEstimate | None = None
-        self._pooled: _Pooled | None = None
+        self._pooled: Pooled | None = None
         self._piloting = strategy.tuned
         self._spent = np.zeros(setting.shape, dtype=np.int64)
         length = strategy.exploration_length(setting.nominal)
@@ -188,21 +187,6 @@ class ExploreThenCommitTrial(Trial):
             )
         if setting.history is not None:
             self._skip_empty_phases()
-
-    def _shortened(self, length: int, history: Rewards) -> int:
-        """Take earlier rewards as explored; return how long to explore still."""
-        self.explored = history
-        known, _ = check_determined(
-            self.name,
-            self.strategy.determined(np.where(history.counts > 1, history.counts, 0), self.setting),
-            history.counts.shape,
-        )
-        return max(0, length - int(history.rounds)) if known.all() else length
-
-    def _skip_empty_phases(self) -> None:
-        """Decide at once where no pull is requested, as after a long history."""
-        while not self.committed and not self._asked.any():
-            self._advance(Rewards.none(self.setting.shape))
 
     def first_counts(self) -> Counts:
         """Return the exploration pulls (of the pilot, if there is one), shape (..., A)."""
@@ -240,61 +224,6 @@ class ExploreThenCommitTrial(Trial):
         if self.committed:
             raise self._all_asked()
         return self._advance(self._expect(rewards, self._asked))
-
-    def go_on(self, rewards: Rewards) -> Counts:
-        """Learn from what came of exploration; return the pulls of the next phase that has any."""
-        if self.committed:
-            raise self._all_asked()
-        explored = self.explored + self._came(rewards)
-        if not np.any(explored.counts > 1):
-            raise ValueError(
-                f"rewards: no action has two, so {self.name} knows nothing of the noise; "
-                "wait for more, or explore again"
-            )
-        self._advance(rewards)
-        self._skip_empty_phases()
-        return self._asked
-
-    def fill(self, rounds: int) -> Counts:
-        """Request more exploration in the current phase, to fill a batch; return what is added.
-
-        Exploration takes at most half of the budget. After exploration nothing is added.
-        """
-        if self.committed or self.setting.replications is not None:
-            return np.zeros(self.setting.shape, dtype=np.int64)
-        made = self._spent + self._asked
-        room = max(0, int(self.setting.left(made, self._design)) - self.setting.nominal // 2)
-        more = exploration_counts(
-            self._design, min(rounds, room), self.setting.rng, self.strategy.exploration_sampling
-        )
-        self._asked = frozen(self._asked + more)
-        return more
-
-    def replan(self, limits: Limits, made: Counts) -> Counts:
-        """Take other bounds or costs; return the pulls of this phase under them, those made kept.
-
-        Parameters
-        ----------
-        limits : Limits
-        made : array of int, shape (A,)
-            Pulls of the current phase that were made already.
-        """
-        self.setting = replace(self.setting, limits=limits)
-        setting = self.setting
-        if self._pooled is None:
-            self._design = setting.within(self.strategy.exploration_weights(setting))
-            rest = max(0, int(self._asked.sum() - made.sum()))
-            more = exploration_counts(
-                self._design, rest, setting.rng, self.strategy.exploration_sampling
-            )
-        else:
-            assert self.variances is not None
-            design = self.strategy.commit_weights(self.variances, setting)
-            more = self._whole(design, self._spent + made)
-        self._asked = frozen(made + more)
-        if self._pooled is not None:
-            self._pooled = self._committed_to(self._asked, self.explored)
-        return self._asked
 
     def _advance(self, rewards: Rewards) -> Counts:
         """Take rewards of the requested pulls, which count as made; decide what follows.
@@ -342,14 +271,14 @@ class ExploreThenCommitTrial(Trial):
             counts = round_design(weights, left, rule)
         return counts
 
-    def _commit(self, explored: Rewards, spent: Counts, variances: Floats) -> _Pooled:
+    def _commit(self, explored: Rewards, spent: Counts, variances: Floats) -> Pooled:
         """Decide the pulls of the commit phase and how the value will be estimated."""
         design = self.strategy.commit_weights(variances, self.setting)
         return self._committed_to(self._whole(design, spent), explored, variances)
 
     def _committed_to(
         self, counts: Counts, explored: Rewards, variances: Floats | None = None
-    ) -> _Pooled:
+    ) -> Pooled:
         """Return what these last pulls make of the estimate."""
         setting, strategy = self.setting, self.strategy
         variances = self.variances if variances is None else variances
@@ -374,9 +303,9 @@ class ExploreThenCommitTrial(Trial):
             offset=np.asarray(old.sum(axis=-1)),
             estimable=known & is_estimable(combination, setting.features, setting.direction),
         )
-        return _Pooled(commitment, combination)
+        return Pooled(commitment, combination)
 
-    def _warn_of_unknown(self, pooled: _Pooled, explored: Rewards) -> None:
+    def _warn_of_unknown(self, pooled: Pooled, explored: Rewards) -> None:
         """Warn of single rewards in the estimate whose variances nothing determines."""
         counts = self._used(pooled.commitment.counts, explored)
         alone = (counts == 1) & (pooled.combination != 0)
@@ -430,55 +359,6 @@ class ExploreThenCommitTrial(Trial):
             free,
         )
 
-    def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
-        """Estimate a value from all rewards that came since the trial has committed.
-
-        Late rewards of exploration among them have decided nothing, so they serve as any other.
-        """
-        self._after_exploration()
-        assert self.variances is not None
-        used = self._came(rewards)
-        if self.strategy.keep_exploration:
-            used = self.explored + used
-        if not used.counts.any():
-            raise ValueError("rewards: none came since the trial has committed")
-        setting = self.setting.for_policy(policy)
-        combination = self.strategy.combination(used.counts, self.variances, setting)
-        known = ~np.any((combination != 0) & (used.counts == 0), axis=-1)
-        sure = known & is_estimable(combination, setting.features, setting.direction)
-        variance, free = variance_within(combination, used, self.variances)
-        return ValueEstimate(
-            np.sum(combination * used.means, axis=-1),
-            np.where(sure, np.sqrt(variance), np.inf),
-            np.asarray(sure),
-            free,
-        )
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "explored": self.explored.as_dict(),
-            "variances": None if self.variances is None else self.variances.tolist(),
-            "exploration design": self._design.tolist(),
-            "piloting": self._piloting,
-            "made": self._spent.tolist(),
-            "asked": self._asked.tolist(),
-            "committed": self.committed,
-        }
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        self.explored = Rewards.from_dict(state["explored"])
-        self._design = np.array(state["exploration design"], dtype=np.float64)
-        self._piloting = check_flag("piloting", state["piloting"])
-        self._spent = np.array(state["made"], dtype=np.int64)
-        self._asked = frozen(np.array(state["asked"], dtype=np.int64))
-        if state["variances"] is None:
-            self.variances = self.covariance = self._pooled = None
-            return
-        self.variances = np.array(state["variances"], dtype=np.float64)
-        self.covariance = self.strategy.learn(self.explored, self.setting)[1]
-        done = check_flag("committed", state["committed"])
-        self._pooled = self._committed_to(self._asked, self.explored) if done else None
-
     def error_given_pulls(self, variances: Floats) -> Floats:
         r"""Return the variance of the estimate given the pulls, under some variances, shape (...,).
 
@@ -505,16 +385,9 @@ class ExploreThenCommitTrial(Trial):
         """Return the numbers of rewards in the estimate, given those of the last pulls."""
         return counts + explored.counts if self.strategy.keep_exploration else counts
 
-    def _after_exploration(self) -> _Pooled:
+    def _after_exploration(self) -> Pooled:
         if self._pooled is None:
             raise RuntimeError(
                 f"{self.name}: exploration is not finished; pass its rewards by next_counts first"
             )
         return self._pooled
-
-
-class _Pooled(NamedTuple):
-    """A commitment, and the coefficients of all mean rewards that are used, earlier ones too."""
-
-    commitment: Commitment
-    combination: Floats

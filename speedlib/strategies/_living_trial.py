@@ -1,0 +1,184 @@
+"""A trial that explores and commits, in an experiment that lives: losses, limits, text."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from speedlib._within import variance_within
+from speedlib.checks import Counts, Floats, check_flag, frozen
+from speedlib.covariance import CovarianceEstimate
+from speedlib.estimators import ValueEstimate, is_estimable
+from speedlib.exploration import exploration_counts
+from speedlib.limits import Limits
+from speedlib.rewards import Rewards
+from speedlib.strategies._own import check_determined
+from speedlib.trials import Commitment, Trial
+
+__all__ = ["LivingTrial", "Pooled"]
+
+
+class Pooled(NamedTuple):
+    """A commitment, and the coefficients of all mean rewards that are used, earlier ones too."""
+
+    commitment: Commitment
+    combination: Floats
+
+
+class LivingTrial(Trial):
+    """What `ExploreThenCommitTrial` offers to an experiment that does not go by the book.
+
+    Its attributes are those of `ExploreThenCommitTrial`, which decides; here is what follows from
+    rewards that are lost, late or too many, from other limits, and from a stored text.
+    """
+
+    strategy: Any
+    explored: Rewards
+    variances: Floats | None
+    covariance: CovarianceEstimate | None
+    _pooled: Pooled | None
+    _piloting: bool
+    _spent: Counts
+    _design: Floats
+    _asked: Counts
+
+    @abstractmethod
+    def _advance(self, rewards: Rewards) -> Counts:
+        """Take rewards of the requested pulls, which count as made; decide what follows."""
+
+    @abstractmethod
+    def _whole(self, design: Floats, spent: Counts) -> Counts:
+        """Return whole pulls by a design for what is left."""
+
+    @abstractmethod
+    def _committed_to(
+        self, counts: Counts, explored: Rewards, variances: Floats | None = None
+    ) -> Pooled:
+        """Return what these last pulls make of the estimate."""
+
+    @abstractmethod
+    def _after_exploration(self) -> Pooled:
+        """Return the commitment, or say that exploration is not finished."""
+
+    def _shortened(self, length: int, history: Rewards) -> int:
+        """Take earlier rewards as explored; return how long to explore still."""
+        self.explored = history
+        known, _ = check_determined(
+            self.name,
+            self.strategy.determined(np.where(history.counts > 1, history.counts, 0), self.setting),
+            history.counts.shape,
+        )
+        return max(0, length - int(history.rounds)) if known.all() else length
+
+    def _skip_empty_phases(self) -> None:
+        """Decide at once where no pull is requested, as after a long history."""
+        while not self.committed and not self._asked.any():
+            self._advance(Rewards.none(self.setting.shape))
+
+    def go_on(self, rewards: Rewards) -> Counts:
+        """Learn from what came of exploration; return the pulls of the next phase that has any."""
+        if self.committed:
+            raise self._all_asked()
+        explored = self.explored + self._came(rewards)
+        if not np.any(explored.counts > 1):
+            raise ValueError(
+                f"rewards: no action has two, so {self.name} knows nothing of the noise; "
+                "wait for more, or explore again"
+            )
+        self._advance(rewards)
+        self._skip_empty_phases()
+        return self._asked
+
+    def fill(self, rounds: int) -> Counts:
+        """Request more exploration in the current phase, to fill a batch; return what is added.
+
+        Exploration takes at most half of the budget. After exploration nothing is added.
+        """
+        if self.committed or self.setting.replications is not None:
+            return np.zeros(self.setting.shape, dtype=np.int64)
+        made = self._spent + self._asked
+        room = max(0, int(self.setting.left(made, self._design)) - self.setting.nominal // 2)
+        more = exploration_counts(
+            self._design, min(rounds, room), self.setting.rng, self.strategy.exploration_sampling
+        )
+        self._asked = frozen(self._asked + more)
+        return more
+
+    def replan(self, limits: Limits, made: Counts) -> Counts:
+        """Take other bounds or costs; return the pulls of this phase under them, those made kept.
+
+        Parameters
+        ----------
+        limits : Limits
+        made : array of int, shape (A,)
+            Pulls of the current phase that were made already.
+        """
+        self.setting = replace(self.setting, limits=limits)
+        setting = self.setting
+        if self._pooled is None:
+            self._design = setting.within(self.strategy.exploration_weights(setting))
+            rest = max(0, int(self._asked.sum() - made.sum()))
+            more = exploration_counts(
+                self._design, rest, setting.rng, self.strategy.exploration_sampling
+            )
+        else:
+            assert self.variances is not None
+            design = self.strategy.commit_weights(self.variances, setting)
+            more = self._whole(design, self._spent + made)
+        self._asked = frozen(made + more)
+        if self._pooled is not None:
+            self._pooled = self._committed_to(self._asked, self.explored)
+        return self._asked
+
+    def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
+        """Estimate a value from all rewards that came since the trial has committed.
+
+        Late rewards of exploration among them have decided nothing, so they serve as any other.
+        """
+        self._after_exploration()
+        assert self.variances is not None
+        used = self._came(rewards)
+        if self.strategy.keep_exploration:
+            used = self.explored + used
+        if not used.counts.any():
+            raise ValueError("rewards: none came since the trial has committed")
+        setting = self.setting.for_policy(policy)
+        combination = self.strategy.combination(used.counts, self.variances, setting)
+        known = ~np.any((combination != 0) & (used.counts == 0), axis=-1)
+        sure = known & is_estimable(combination, setting.features, setting.direction)
+        variance, free = variance_within(combination, used, self.variances)
+        return ValueEstimate(
+            np.sum(combination * used.means, axis=-1),
+            np.where(sure, np.sqrt(variance), np.inf),
+            np.asarray(sure),
+            free,
+        )
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "explored": self.explored.as_dict(),
+            "variances": None if self.variances is None else self.variances.tolist(),
+            "exploration design": self._design.tolist(),
+            "piloting": self._piloting,
+            "made": self._spent.tolist(),
+            "asked": self._asked.tolist(),
+            "committed": self.committed,
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.explored = Rewards.from_dict(state["explored"])
+        self._design = np.array(state["exploration design"], dtype=np.float64)
+        self._piloting = check_flag("piloting", state["piloting"])
+        self._spent = np.array(state["made"], dtype=np.int64)
+        self._asked = frozen(np.array(state["asked"], dtype=np.int64))
+        if state["variances"] is None:
+            self.variances = self.covariance = self._pooled = None
+            return
+        self.variances = np.array(state["variances"], dtype=np.float64)
+        self.covariance = self.strategy.learn(self.explored, self.setting)[1]
+        done = check_flag("committed", state["committed"])
+        self._pooled = self._committed_to(self._asked, self.explored) if done else None
