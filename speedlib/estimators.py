@@ -218,7 +218,7 @@ def policy_value(
         Observed statistics of shape (..., A).
     features : array, shape (A, d)
     direction : array, shape (d,)
-        The vector c; see `speedlib.designs.target_direction`.
+        The vector c; see `speedlib.criteria.target_direction`.
     variances : array, shape (..., A)
         Variances that the standard error is computed from (true or estimated), positive; 0 is
         allowed where the features of an action are all 0. One row for all replications of the

@@ -20,7 +20,14 @@ from speedbook.press.formulas import (
     load_formulas,
     split_statement,
 )
-from speedbook.press.sphinx.formulas import card_with_formulas, said, symbols_html
+from speedbook.press.sphinx.formulas import (
+    SIGN,
+    card_with_formulas,
+    said,
+    symbols_html,
+    with_scripts,
+)
+from speedbook.press.symbols import pieces
 from speedbook.run.cache import run_key, shared_key
 
 from .a_claim import CLAIM
@@ -221,3 +228,45 @@ def test_a_letter_that_means_something_else_here_is_set_so(pressed):
 def test_a_formula_that_cannot_be_set_is_reported(pressed, formulas, complaint):
     _, complaints = pressed(formulas)
     assert re.search(complaint, complaints)
+
+
+def shown(text: str) -> str:
+    """Return what a reader of the ledger sees of symbols, with powers and indices in brackets."""
+    marks = {"superscript": "⟨{}⟩", "subscript": "[{}]"}
+    return "".join(
+        marks.get(getattr(node, "tagname", ""), "{}").format(node.astext())
+        for node in with_scripts(text)
+        if not (node.tagname == "inline" and SIGN in node["classes"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n^(-3/2)", "n⟨-3/2⟩"),
+        ("n^(-1-Kk-o(1))", "n⟨-1-Kk-o(1)⟩"),
+        ("nR'_n", "nR'[n]"),
+        ("λ_d(V)", "λ[d](V)"),
+        ("R^{d×d}", "R⟨d×d⟩"),
+        ("σ²_max/σ²_min", "σ²[max]/σ²[min]"),
+        ("2^d", "2⟨d⟩"),
+        ("√n", "√n"),
+        ("n^(", "n^("),
+    ],
+)
+def test_the_ledger_raises_powers_and_lowers_indices(text: str, expected: str) -> None:
+    assert shown(text) == expected
+    assert "".join(node.astext() for node in with_scripts(text)) == text
+
+
+def test_no_sign_of_a_power_or_an_index_is_left_in_the_ledger() -> None:
+    letters = load_formulas(ROOT).letters
+    symbols = [
+        piece.text
+        for claim in load_registry(ROOT).claims
+        for text in (claim.title, claim.place, claim.statement)
+        for piece in pieces(text, letters.get(claim.id))
+        if piece.tex
+    ]
+    assert len(symbols) > 100
+    assert [text for text in symbols if re.search(r"[_^]", shown(text))] == []

@@ -19,6 +19,8 @@ LIGHT = """<link href="../_static/custom.css" rel="stylesheet" />
 <script src="../_static/book.js?v=1"></script>
 """
 
+BADGE = '<span class="verdict verdict-checked">'
+GAP = "<th></th>"
 FORMULA = r'<span class="math notranslate nohighlight">\(x\)</span>'
 
 
@@ -62,7 +64,34 @@ def test_the_page_of_the_search_keeps_its_index() -> None:
         ("<p>1.000 ± 0.002</p>", None),
         (
             f"<p>({FORMULA}), then {FORMULA} is</p>",
-            f'<p>(<span class="sb-whole">{FORMULA}),</span> then {FORMULA} is</p>',
+            f'<p><span class="sb-whole">({FORMULA}),</span> then {FORMULA} is</p>',
+        ),
+        # A badge with its verdict alone gets the name of its claim.
+        (
+            f'{BADGE}<a class="reference internal" href="ledger.html#claim-prop-1">'
+            '<span class="std std-ref">∎ checked</span></a></span>',
+            f'{BADGE}<a class="reference internal" href="ledger.html#claim-prop-1" '
+            'data-claim="prop-1"><span class="std std-ref">∎\u00a0checked</span></a></span>',
+        ),
+        (
+            f'{BADGE}<a class="reference internal" href="#claim-prop-1">'
+            '<span class="std std-ref">∎\u00a0prop-1</span></a></span>',
+            None,
+        ),
+        ("<dd><p>Alias for field number 12</p>\n</dd>", "<dd></dd>"),
+        # A data frame whose index has a name has one row of heads.
+        (
+            f"<thead><tr>{GAP}<th>a</th><th>b</th></tr> <tr><th>n</th>{GAP}{GAP}</tr></thead>",
+            "<thead><tr><th>n</th><th>a</th><th>b</th></tr> </thead>",
+        ),
+        (
+            f"<thead><tr>{GAP}{GAP}<th>a</th></tr><tr><th>m</th><th>n</th>{GAP}</tr></thead>",
+            "<thead><tr><th>m</th><th>n</th><th>a</th></tr></thead>",
+        ),
+        # Two levels of columns, and columns that have a name, need both rows.
+        (
+            "<thead><tr><th>k</th><th>a</th></tr><tr><th>n</th><th>b</th></tr></thead>",
+            None,
         ),
     ],
 )

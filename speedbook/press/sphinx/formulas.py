@@ -7,7 +7,8 @@ MathJax display:
 - the symbols in every title, statement and place of a claim, on cards and elsewhere;
 - on cards and in the errata, the formula of the claim as a display.
 
-The ledger's table is left unchanged, since its filter searches the text of the cells.
+The ledger's table has too many symbols for MathJax, and its filter searches the text of the cells.
+There powers and indices are raised and lowered, and their signs stay in the text, unseen.
 """
 
 from __future__ import annotations
@@ -43,12 +44,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SCRIPT = "formulas.js"
-#: Texts that stay unchanged: code, mathematics, and the table whose filter reads its text.
+#: Texts that stay unchanged: code and mathematics.
 KEPT = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
-KEPT_TABLE = "ledger-table"
+#: The table without TeX, and the class of the signs that its style sheet hides.
+PLAIN_TABLE, SIGN = "ledger-table", "sb-sign"
 #: What joins the parts of a line, such as a place and how a claim is read.
 JOINTS = re.compile(r"( · )")
 STRAIGHT = str.maketrans("’‘“”", "''\"\"")
+
+#: A power or an index of `speedbook.press.symbols`, with its signs.
+_SCRIPT = re.compile(
+    r"(?P<power>\^\(|\^\{|\^(?=[a-z\d](?![A-Za-z\d])))|"
+    r"_(?=(?:max|min|[a-z]{1,2}|\d|[πκU])(?![A-Za-z\d]))"
+)
+_END = {"^(": re.compile(r"(?:[^()]|\([^()]*\))*(?=\))"), "^{": re.compile(r"[^{}]*(?=\})")}
+_NAME = re.compile(r"max|min|[a-z]{1,2}|\d|[πκU]")
 
 _CARD = re.compile(r'<div class="claim-card .*?</div>', re.S)
 _CARD_ID = re.compile(r"<code>([A-Za-z0-9-]+)</code>")
@@ -176,8 +186,10 @@ def _marked(text: nodes.Text, texts: Said) -> list[nodes.Node]:
     """Return the nodes that replace a text; none if it stays unchanged."""
     if not JOINTS.search(text) and texts.letters_of(text) is None:
         return []
-    if any(_is_kept(parent) for parent in _parents(text)):
+    above = list(_parents(text))
+    if any(isinstance(parent, KEPT) for parent in above):
         return []
+    plain = any(PLAIN_TABLE in parent.get("classes", ()) for parent in above)
     found: list[nodes.Node] = []
     for part in JOINTS.split(text):
         letters = texts.letters_of(part)
@@ -185,19 +197,45 @@ def _marked(text: nodes.Text, texts: Said) -> list[nodes.Node]:
             found.append(nodes.Text(part))
             continue
         for piece in pieces(part, letters):
-            plain = nodes.Text(piece.text)
-            found.append(Symbols("", "", plain, tex=piece.tex) if piece.tex else plain)
-    return found if any(isinstance(node, Symbols) for node in found) else []
+            if piece.tex is None:
+                found.append(nodes.Text(piece.text))
+            elif plain:
+                found += with_scripts(piece.text)
+            else:
+                found.append(Symbols("", "", nodes.Text(piece.text), tex=piece.tex))
+    return found if any(isinstance(node, nodes.Element) for node in found) else []
+
+
+def with_scripts(text: str) -> list[nodes.Node]:
+    """Return symbols with powers raised and indices lowered; the text of the nodes is the text.
+
+    Examples
+    --------
+    >>> [node.astext() for node in with_scripts("d² n^(-3/2)")]
+    ['d² n', '^(', '-3/2', ')']
+    >>> [node.tagname for node in with_scripts("λ_d(V)")]
+    ['#text', 'inline', 'subscript', '#text']
+    """
+    found: list[nodes.Node] = []
+    done = 0
+    for sign in _SCRIPT.finditer(text):
+        inner = _END.get(sign[0], _NAME).match(text, sign.end())
+        if inner is None or sign.start() < done:
+            continue
+        kind = nodes.superscript if sign["power"] else nodes.subscript
+        found += [nodes.Text(text[done : sign.start()])] if done < sign.start() else []
+        found += [nodes.inline("", sign[0], classes=[SIGN]), kind("", inner[0])]
+        done = inner.end()
+        if sign[0] in _END:
+            found.append(nodes.inline("", text[done], classes=[SIGN]))
+            done += 1
+    return [*found, nodes.Text(text[done:])] if done < len(text) else found
 
 
 def _parents(node: nodes.Node) -> Iterator[nodes.Element]:
     while (parent := node.parent) is not None:
         yield parent
         node = parent
-
-
-def _is_kept(parent: nodes.Element) -> bool:
-    return isinstance(parent, KEPT) or KEPT_TABLE in parent.get("classes", ())
 
 
 def visit_symbols(translator: HTML5Translator, node: Symbols) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     pass
 
 #: Lengths in units of the picture, which are about pixels.
-WIDTH, HEIGHT, BETWEEN, GAP, MARGIN = 206, 66, 42, 18, 4
+WIDTH, HEIGHT, BETWEEN, GAP, MARGIN = 224, 66, 42, 18, 4
 MARK = "claim-groups"
 OPEN = '<details class="map-box"><summary>{}</summary><div class="map-content" id="{}">'
 CLOSE = "</div></details>"

@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from speedbook.press.sphinx.line_breaks import LINE_BREAKS
+
 if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
@@ -56,12 +58,30 @@ def _named_summary(found: re.Match[str]) -> str:
     return f'{found["before"]}<summary aria-label="Pages below {name}">'
 
 
-_APART = re.compile(r"(?<=\d) (±) (?=\d)|(?<=\d,) (?=[−-]?[\d.]+\])")
+_ROW = r"<tr[^>]*>(?:(?!</tr>).)*</tr>\s*"
+_TWO_HEADS = re.compile(
+    rf"(?P<before><thead>\s*)(?P<columns>{_ROW})(?P<index>{_ROW})</thead>", re.DOTALL
+)
+_HEAD = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
 
 
-def _whole_numbers(found: re.Match[str]) -> str:
-    """Keep a number and its error, or the two ends of an interval, on one line."""
-    return _APART.sub(lambda each: f"\u00a0{each[1]}\u00a0" if each[1] else "\u00a0", found[0])
+def _one_head(found: re.Match[str]) -> str:
+    """Join the two head rows of a data frame whose index has a name: each fills the other's gaps.
+
+    The first row has the names of the columns, the second those of the index.
+    """
+    columns, index = found["columns"], found["index"]
+    over, under = _HEAD.findall(columns), _HEAD.findall(index)
+    named = sum(map(bool, under))
+    joined = named and len(over) == len(under) and not any(over[:named]) and not any(under[named:])
+    if not joined or "span=" in columns:
+        return found[0]
+    names = iter([*under[:named], *over[named:]])
+    return f"{found['before']}{_HEAD.sub(lambda head: _filled(head, next(names)), columns)}</thead>"
+
+
+def _filled(head: re.Match[str], name: str) -> str:
+    return f"{head[0][: head.start(1) - head.start()]}{name}</th>"
 
 
 #: Patterns and their replacements.
@@ -83,20 +103,22 @@ RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
         re.compile(r"<div id=\"pst-primary-sidebar\""),
         '<div id="pst-primary-sidebar" role="navigation" aria-label="Book"',
     ),
+    (_TWO_HEADS, _one_head),
     # The corner of a table is a cell without text, not a head without a name.
     (re.compile(r"<th(?P<rest>(?: [^>]*)?)>\s*(?:<p>\s*</p>)?\s*</th>"), r"<td\g<rest>></td>"),
-    # A column that is too narrow breaks words, not numbers.
-    (re.compile(r"<td\b[^>]*>[^<]*\d[^<]*</td>"), _whole_numbers),
-    # A line does not begin with the comma after a formula.
-    (
-        re.compile(
-            r"(?<!<span class=\"sb-whole\">)"
-            r"(<span class=\"math notranslate nohighlight\">(?:(?!</span>).)*</span>[,.;:!?)’”]+)"
-        ),
-        r'<span class="sb-whole">\1</span>',
-    ),
     # A list holds items; the role that docutils gives these is out of date.
     (re.compile(r"role=\"doc-biblioentry\""), 'role="listitem"'),
+    # What Python says of the fields of a named tuple; the class says what they are.
+    (re.compile(r"<p>Alias for field number \d+</p>\s*"), ""),
+    # A badge that says only its verdict knows its claim, for paper, where no link can be followed.
+    (
+        re.compile(
+            r"(<a class=\"reference internal\" href=\"[^\"]*#claim-(?P<claim>[\w-]+)\")"
+            r"(?=><span class=\"std std-ref\">\W\s(?!(?P=claim)<))"
+        ),
+        r'\1 data-claim="\g<claim>"',
+    ),
+    *LINE_BREAKS,
 )
 
 
