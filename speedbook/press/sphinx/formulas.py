@@ -52,7 +52,7 @@ PLAIN_TABLE, SIGN = "ledger-table", "sb-sign"
 JOINTS = re.compile(r"( · )")
 STRAIGHT = str.maketrans("’‘“”", "''\"\"")
 
-#: A power or an index of `speedbook.press.symbols`, with its signs.
+#: A power or an index as `pieces` reads them, with its signs.
 _SCRIPT = re.compile(
     r"(?P<power>\^\(|\^\{|\^(?=[a-z\d](?![A-Za-z\d])))|"
     r"_(?=(?:max|min|[a-z]{1,2}|\d|[πκU])(?![A-Za-z\d]))"

@@ -50,7 +50,7 @@ def _whole_cell(cell: re.Match[str]) -> str:
     return _WORDS.sub(_whole_numbers, cell[0])
 
 
-#: Patterns and their replacements, as `speedbook.press.sphinx.page_html.RULES`.
+#: Patterns and their replacements, as those of `page_html.RULES`.
 LINE_BREAKS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (_MARKED, _with_marks),
     # The sign that ends a proof does not stand alone on the last line.
