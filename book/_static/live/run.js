@@ -104,9 +104,9 @@ SpeedLive.run = (() => {
       }
     }
 
-    // Whether the server answers at all; what it says to a stranger, it does not tell another port.
+    // Whether the server is there: this answer needs no key.
     there() {
-      return fetch(`${this.address}api`, { mode: "no-cors" }).then(() => true, () => false);
+      return fetch(`${this.address}api`).then(() => true, () => false);
     }
 
     // Run code of ours; return the JSON that it displays.
