@@ -91,7 +91,9 @@ def build(
     jobs: Annotated[int, typer.Option(min=1, help="How many notebooks run at the same time.")] = 2,
     quiet: Quiet = False,
 ) -> None:
-    """Run what changed, derive the ledger, make the book in _build/html.
+    """Run what changed, derive the ledger, and make the book.
+
+    Its first page is _build/html/index.html.
 
     With --full, results are stored after each notebook: the same command continues after an
     interrupt, and runs only what is missing or stale. Exit code 1: a verdict contradicts the one
@@ -321,7 +323,7 @@ def verify(
     jobs: Annotated[int, typer.Option(min=1, help="How many notebooks run at the same time.")] = 2,
     quiet: Annotated[bool, typer.Option("--quiet", help="Report differences only.")] = False,
 ) -> None:
-    """Compute verdicts again and compare them with the committed ledger.
+    """Compute verdicts again, and compare them with the ledger.
 
     With --full they are compared with the stored results of that setting, book/full.json.
     """

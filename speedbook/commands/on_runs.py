@@ -33,7 +33,7 @@ def compare(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Report differences only.")] = False,
 ) -> None:
-    """Show two runs side by side, and say whether their records differ beyond noise.
+    """Show two runs side by side, and what differs beyond noise.
 
     A and B are each the folder of a run, a folder of runs such as a sweep's, `book` for what the
     book has at the defaults, or `full` for its stored long runs. Points of two sweeps are paired
@@ -68,9 +68,9 @@ def list_them(
     notebook: Notebook = None,
     folder: Folder = None,
 ) -> None:
-    """List the runs, the latest first: what was changed, verdicts, time, state and size.
+    """List the runs, with what was changed, verdicts and time.
 
-    A verdict that is not the book's is named. A sweep has one line. A run that is `unfinished` is
+    The latest is first. A verdict that is not the book's is named. A sweep has one line. A run that is `unfinished` is
     at work or was killed.
     """
 
@@ -98,7 +98,7 @@ def clean(
     folder: Folder = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete without the question.")] = False,
 ) -> None:
-    """Delete runs after a question that says which they are and how large.
+    """Delete runs, after a question.
 
     These are the runs that `speedbook runs` lists with the same options, but for those of sweeps.
     Nothing outside the folder of runs is deleted, and no folder without the manifest of a run.

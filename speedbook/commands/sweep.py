@@ -27,15 +27,23 @@ from speedbook.run.joined import joined_table
 from speedbook.run.lock import only_one
 from speedbook.run.loopback import require_loopback
 from speedbook.run.manifest import Manifest, read_manifest
-from speedbook.run.sweep import Point, Sweep, new_plan, read_code, read_plan, usual_folder
+from speedbook.run.sweep import (
+    SWEEPS,
+    Point,
+    Sweep,
+    new_plan,
+    read_code,
+    read_plan,
+    usual_folder,
+)
 from speedbook.run.workers import each
 from speedbook.text import counted, duration
 
 LOCK = ".lock"
 #: Processes, if neither a number nor a cluster is given.
 PROCESSES = 2
-#: The most points that a dry run lists.
-LISTED = 50
+#: The most points that a dry run lists, and the number of earlier runs that give the time.
+LISTED, RECENT = 50, 9
 
 Finished = dict[int, tuple[Path, Manifest]]
 
@@ -204,12 +212,13 @@ def _length(seconds: float) -> str:
 
 
 def expected_seconds(made: Sweep, finished: Finished) -> float | None:
-    """Return how long a point may take: as this sweep's points, as reruns, or as in a build."""
+    """Return how long a point may take: as this sweep's points, as other runs, or as in a build."""
     if finished:
         return median(manifest.seconds for _, manifest in finished.values())
     root, stem = made.base.root, made.base.stem
     seconds = []
-    for folder in sorted((root / RUNS / stem).glob("[0-9]*"))[-9:]:
+    runs = [*(root / RUNS).glob(f"{stem}/[0-9]*"), *(root / RUNS).glob(f"{SWEEPS}/*/{stem}/[0-9]*")]
+    for folder in sorted(runs, key=lambda folder: folder.name)[-RECENT:]:
         with suppress(ValueError):
             manifest = read_manifest(folder)
             seconds += [] if manifest.failure else [manifest.seconds]

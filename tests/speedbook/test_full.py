@@ -17,6 +17,7 @@ from speedbook.claims.registry import load_registry
 from speedbook.commands.full import makespan
 from speedbook.notebook.files import code_cells, read_notebook, write_notebook
 from speedbook.press.sphinx.ledger_table import _run
+from speedbook.run.comparison import compare
 from speedbook.run.execution import Finished
 from speedbook.run.full_results import (
     FULL_RESULTS,
@@ -27,6 +28,7 @@ from speedbook.run.full_results import (
     ledger_full,
     read_full_results,
 )
+from speedbook.run.sides import read_sides
 
 from .builds import build
 from .helpers import FIG, PROP, ROOT, SPEEDBOOK, edit, start
@@ -292,3 +294,9 @@ def test_the_stored_results_have_the_parameters_and_rules_of_today():
 
 def test_every_notebook_with_a_long_setting_has_stored_results():
     assert set(read_full_results(ROOT).notebooks) == set(full_sources(ROOT))
+
+
+def test_the_two_settings_agree_within_noise():
+    comparison, _ = compare(*read_sides(ROOT, ("full", "book")))
+    far = {r.claim: r.standard_errors for r in comparison.records if r.error and r.beyond}
+    assert not far

@@ -302,6 +302,10 @@ def test_a_dry_run_shows_points_and_time_and_runs_nothing(swept):
     said = sweep(*GRID, "--dry-run")
     assert "4 points of notebooks/claims/prop-1.ipynb, of which 4 are finished." in said
     assert said.count("(finished)") == 4
+    # Runs of another sweep give the time, too: here a tenth of a second.
+    sweep("prop-1", "-p", "n_actions=7")
+    said = sweep("prop-1", "-p", "n_actions=8", "--dry-run")
+    assert "about 1 second on 1 process, judging by earlier runs of 1 second" in said
 
 
 def test_points_come_from_a_table_too(swept):
