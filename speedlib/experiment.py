@@ -12,9 +12,9 @@ are lost more often, no method can see it in the data: the estimate is of what c
 is for one look at the end that was planned. Looking at it every day is harmless as long as nobody
 stops because of what it shows.
 
-*Measured.* In 2,000 experiments of ten days and 1,000 tries with `SPEED.practical`, eight actions in
-three dimensions and Gaussian noise, 5 % of the rewards were lost, 20 % came one to three days late,
-and from the fifth day on one action was limited to a quarter of the tries. Each night the
+*Measured.* In 2,000 experiments of ten days and 1,000 tries with `SPEED.practical`, eight actions
+in three dimensions and Gaussian noise, 5 % of the rewards were lost, 20 % came one to three days
+late, and from the fifth day on one action was limited to a quarter of the tries. Each night the
 experiment went through JSON. Intervals of 95 % held the value in 95.4 % (standard error 0.5 %). The
 program is ``tests/speedlib/ten_days.py``, seeds 1,000 to 2,999.
 """
