@@ -70,8 +70,8 @@ def list_them(
 ) -> None:
     """List the runs, with what was changed, verdicts and time.
 
-    The latest is first. A verdict that is not the book's is named. A sweep has one line. A run that is `unfinished` is
-    at work or was killed.
+    The latest is first. A verdict that is not the book's is named. A sweep has one line. A run that
+    is `unfinished` is at work or was killed.
     """
 
     def command() -> ExitCode:

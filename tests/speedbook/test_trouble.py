@@ -84,7 +84,7 @@ def full(*_, **__):
 
 def test_a_full_disk_names_file_and_file_system(book, monkeypatch, capsys):
     path = book.root / "book" / "new.json"
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "open", full)
 
     def command():
         write_atomically(path, "1")
