@@ -29,33 +29,104 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// A formula that is wider than its column is set smaller, and scrolls if that is not enough: let the arrow keys move it
-// too. A formula that fits is not a
-// stop of the Tab key. (The theme does this for code and tables.)
+// A formula that is wider than its column is set smaller, and scrolls if that is not enough. What scrolls says on which
+// side there is more of it, which the style sheet shades, and the arrow keys move it too. A formula that fits is not a
+// stop of the Tab key. (For code and tables, the theme makes the stops.)
 const SMALLEST = 0.72;
-const focusIfCut = (box) => {
-  for (const formula of box.querySelectorAll('mjx-container[display="true"]')) {
-    // MathJax's own size, which fits the letters around.
-    formula.style.fontSize = formula.dataset.size ??= formula.style.fontSize;
-    const share = formula.clientWidth / formula.querySelector("mjx-math").getBoundingClientRect().width;
-    const size = parseFloat(getComputedStyle(formula).fontSize);
-    if (share < 1) formula.style.fontSize = `${size * Math.max(share * 0.99, SMALLEST)}px`;
-  }
-  for (const each of [...box.querySelectorAll("mjx-container"), box]) {
-    const cut = each.scrollWidth > each.clientWidth && !each.querySelector("[tabindex]");
-    cut ? each.setAttribute("tabindex", "0") : each.removeAttribute("tabindex");
+const sayMore = (box) => {
+  // The shades of a table need no script.
+  if (box.matches(".pst-scrollable-table-container")) return;
+  const hidden = box.scrollWidth - box.clientWidth;
+  const sides = [box.scrollLeft > 1 && "left", box.scrollLeft < hidden - 1 && "right"].filter(Boolean);
+  sides.length ? (box.dataset.more = sides.join(" ")) : delete box.dataset.more;
+};
+const scrolled = (event) => sayMore(event.currentTarget);
+const sayIfCut = (box) => {
+  if (box.scrollWidth > box.clientWidth + 1) {
+    if (!box.matches("pre") && !box.querySelector("[tabindex]")) box.setAttribute("tabindex", "0");
+    box.addEventListener("scroll", scrolled, { passive: true });
+    sayMore(box);
+  } else {
+    if (!box.matches("pre")) box.removeAttribute("tabindex");
+    delete box.dataset.more;
   }
 };
-document.addEventListener("DOMContentLoaded", () => {
-  const watch = new ResizeObserver((changes) => changes.forEach(({ target }) => focusIfCut(target)));
-  for (const box of document.querySelectorAll(".bd-article :is(div.math, .sb-panels > .pst-scrollable-table-container)")) {
-    watch.observe(box);
+const columnOf = (formula) => {
+  let column = formula.parentElement;
+  while (getComputedStyle(column).display.startsWith("inline")) column = column.parentElement;
+  return column;
+};
+const insideOf = (box) => {
+  const { paddingLeft, paddingRight } = getComputedStyle(box);
+  return box.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+};
+// MathJax's own size, which fits the letters around.
+const ownSize = (formula) => (formula.style.fontSize = formula.dataset.size ??= formula.style.fontSize);
+const smaller = (formula, share) => {
+  const size = parseFloat(getComputedStyle(formula).fontSize);
+  formula.style.fontSize = `${size * Math.max(share * 0.99, SMALLEST)}px`;
+};
+const widthOf = (formula) => formula.querySelector("mjx-math").getBoundingClientRect().width;
+
+// The lines of one statement have one size.
+const STATEMENT = ".claim-formula";
+const fitDisplayed = (boxes) => {
+  const formulas = [...new Set(boxes.flatMap((box) => [...(box.closest(STATEMENT) ?? box).querySelectorAll('mjx-container[display="true"]')]))];
+  formulas.forEach(ownSize);
+  const shares = new Map();
+  for (const formula of formulas) {
+    // A numbered formula does not shrink with its box.
+    const box = formula.closest("div.math") ?? formula;
+    const group = formula.closest(STATEMENT) ?? formula;
+    const share = Math.min(formula.clientWidth, insideOf(box)) / widthOf(formula);
+    shares.set(group, Math.min(shares.get(group) ?? 1, share));
   }
-});
-// In a folded proof a box keeps its size when MathJax fills it.
-window.addEventListener("load", async () => {
-  await window.MathJax?.startup?.promise;
-  document.querySelectorAll(".bd-article :is(div.math, .sb-panels > .pst-scrollable-table-container)").forEach(focusIfCut);
+  for (const formula of formulas) {
+    const share = shares.get(formula.closest(STATEMENT) ?? formula);
+    if (share > 0 && share < 1) smaller(formula, share);
+  }
+  for (const formula of formulas) {
+    sayIfCut(formula);
+    const box = formula.closest("div.math");
+    if (box) sayIfCut(box);
+  }
+};
+const fitInline = (columns) => {
+  const formulas = columns.flatMap((column) => [...column.querySelectorAll('mjx-container:not([display="true"])')]
+    .filter((formula) => columnOf(formula) === column).map((formula) => [formula, column]));
+  for (const [formula] of formulas) {
+    ownSize(formula);
+    formula.parentElement.classList.remove("sb-cut");
+  }
+  const wide = formulas.map(([formula, column]) => [formula, insideOf(column) / widthOf(formula)]);
+  for (const [formula, share] of wide) {
+    const cut = share > 0 && share < 1;
+    if (cut) smaller(formula, share);
+    if (cut && share * 0.99 < SMALLEST) formula.parentElement.classList.add("sb-cut");
+  }
+  wide.forEach(([formula]) => sayIfCut(formula.parentElement));
+};
+const BOXES = ".bd-article :is(div.math, .sb-panels > .pst-scrollable-table-container, pre)";
+const fit = (targets) => {
+  fitDisplayed(targets.filter((target) => target.matches("div.math")));
+  fitInline(targets.filter((target) => !target.matches(BOXES)));
+  targets.filter((target) => target.matches(BOXES) && !target.matches("div.math")).forEach(sayIfCut);
+};
+document.addEventListener("DOMContentLoaded", () => {
+  // Not within the observer: what it changes would call it again.
+  const watch = new ResizeObserver((changes) => requestAnimationFrame(() => fit(changes.map(({ target }) => target))));
+  const begin = () => {
+    const columns = [...document.querySelectorAll('.bd-article mjx-container:not([display="true"])')].map(columnOf);
+    const targets = [...new Set([...document.querySelectorAll(BOXES), ...columns])];
+    targets.forEach((target) => watch.observe(target));
+    // In a folded proof a box keeps its size when MathJax fills it.
+    fit(targets);
+  };
+  window.addEventListener("load", async () => {
+    await window.MathJax?.startup?.promise;
+    begin();
+  });
+  document.addEventListener("sb-formulas-set", begin);
 });
 
 // The button that copies a cell shows only a picture.

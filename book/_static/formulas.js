@@ -11,4 +11,5 @@ document.addEventListener("DOMContentLoaded", async () => {
   }
   await window.MathJax.typesetPromise(marked);
   document.documentElement.dataset.formulas = "set";
+  document.dispatchEvent(new Event("sb-formulas-set"));
 });
