@@ -60,6 +60,8 @@ ROUNDS = (100, 300, 1000, 3000, 10_000, 100_000)
 REPLICATIONS, SEED = 16, 20240597
 
 #: The ways to combine features, ratio of eigenvalues and target policy.
+#:
+#: :meta hide-value:
 KINDS = tuple(
     product(("normal", "unit"), (1.0, 10.0, 100.0), ("uniform", "simplex", "one", "rare"))
 )
@@ -78,6 +80,8 @@ TIE = 0.1
 #: compared. The last one knows the variances, so no other does better with the same rounds.
 RUNNING = ("ordinary least squares", "plain average", "weighted least squares")
 #: Strategies by their keys in the table; simple ones first.
+#:
+#: :meta hide-value:
 STRATEGIES = {key: build() for key, build in BUILD.items() if key != "policy"}
 #: Strategies that know the noise.
 TOLD = ("weighted", "oracle")

@@ -98,7 +98,9 @@ const fitInline = (columns) => {
     ownSize(formula);
     formula.parentElement.classList.remove("sb-cut");
   }
-  const wide = formulas.map(([formula, column]) => [formula, insideOf(column) / widthOf(formula)]);
+  // The mark behind a formula stays on its line.
+  const room = (formula, column) => insideOf(column) - (formula.closest(".sb-whole") ? 8 : 0);
+  const wide = formulas.map(([formula, column]) => [formula, room(formula, column) / widthOf(formula)]);
   for (const [formula, share] of wide) {
     const cut = share > 0 && share < 1;
     if (cut) smaller(formula, share);

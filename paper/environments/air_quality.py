@@ -44,6 +44,8 @@ HOURS = ("spread", "first", "random")
 SAMPLES = 1500
 MOMENTS, RESULTS = "air-quality-moments.json", "air-quality-results.json"
 #: The probabilities of the stored quantiles, and the digits of stored numbers.
+#:
+#: :meta hide-value:
 PROBABILITIES = np.linspace(0.0, 1.0, 201)
 DIGITS = 9
 

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     from speedlib.curves import MSECurves
 
 #: Strategies that are drawn only for comparison; they differ by marker, line and name.
+#:
+#: :meta hide-value:
 BASELINE: Mapping[str, Any] = {"color": COLOURS["grey"], "linewidth": 1.2, "zorder": 2}
 
 #: How each strategy is drawn, on every page.
+#:
+#: :meta hide-value:
 STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "Oracle": {
         "color": COLOURS["black"],
@@ -102,12 +106,16 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 
 #: The labels of SPEED under the two readings of its estimate of the noise matrix, which differ in
 #: their lines only, since neither is less important. Formulas are not escaped.
+#:
+#: :meta hide-value:
 READINGS: Mapping[str, str] = {
     "SPEED": "SPEED, unconstrained,\nwith a floor",
     "SPEED-PSD": "SPEED, $\\hat\\Sigma\\succeq0$,\nas the proofs assume",
 }
 
 #: Writes a number of rounds below the axis.
+#:
+#: :meta hide-value:
 ROUNDS = FuncFormatter(lambda rounds, _: f"{rounds:,.0f}")
 
 #: A share of inestimable replications that a figure marks.

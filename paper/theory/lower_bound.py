@@ -231,6 +231,8 @@ def regret_of_testing(environment: HypothesisEnvironment, rounds: float) -> tupl
 
 
 #: The conditions of the proof that depend on n: name, and a test on (d, J, L = log nJ, n).
+#:
+#: :meta hide-value:
 CONDITIONS: Mapping[str, Callable[[int, float, Floats, Floats], Flags]] = {
     "means at most 1": lambda d, J, L, n: J**2 * (L - np.log(4)) <= n,
     "step 3 (a)": lambda d, J, L, n: n >= L**2 - (d * (L - np.log(4)) / n) ** 2,

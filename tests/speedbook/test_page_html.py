@@ -57,6 +57,18 @@ def test_the_page_of_the_search_keeps_its_index() -> None:
         # A dropdown of the text says itself what it holds.
         ("<details><summary>Proof</summary>", None),
         ('<pre>&lt;th&gt;&lt;/th&gt; role="list"</pre>', None),
+        # The names of rows: long ones have room, equations and numbers are whole.
+        ("<th>d = 3</th>", "<th>d\u00a0=\u00a03</th>"),
+        ("<th>1,000,000</th>", '<th class="sb-number">1,000,000</th>'),
+        ('<th rowspan="2">10,000.5</th>', '<th class="sb-number" rowspan="2">10,000.5</th>'),
+        ("<th>1,000</th>", None),
+        ("<th>ordinary least squares</th>", '<th class="sb-name">ordinary least squares</th>'),
+        ('<th class="head">ordinary least squares</th>', None),
+        (
+            '<h2>speedlib.own_table<a class="headerlink">',
+            '<h2>speedlib.<wbr>own<wbr>_table<a class="headerlink">',
+        ),
+        ("<h2>Act 1. Results</h2>", None),
         # A number stays with its error, an interval in one piece; between the two a line may end.
         ("<td>1.000 ± 0.002</td>", "<td>1.000\u00a0±\u00a00.002</td>"),
         ("<td>1.5 [-0.4, 1.6]</td>", "<td>1.5 [-0.4,\u00a01.6]</td>"),

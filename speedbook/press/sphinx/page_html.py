@@ -86,6 +86,15 @@ def _filled(head: re.Match[str], name: str) -> str:
 
 #: Patterns and their replacements.
 RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    # On a phone the names of rows have room for more than a word a line, and numbers do not break.
+    (re.compile(r"(?<=\w) = (?=[−\w-])(?=[^<>]*</th>)"), "\u00a0=\u00a0"),
+    (re.compile(r"<th(?=(?: (?!class)[^>]*)?>[\d,.−-]{7,}</th>)"), '<th class="sb-number"'),
+    (re.compile(r"<th(?=(?: (?!class)[^>]*)?>[^<]*[^\W\d][^<]{11,}</th>)"), '<th class="sb-name"'),
+    # The name of a module breaks at its dots.
+    (
+        re.compile(r"<h[1-3]>[^<]*\w\.\w[^<]*"),
+        lambda head: re.sub(r"(?<=[a-z]\.)(?=[a-z])|(?<=[a-z])(?=_[a-z])", "<wbr>", head[0]),
+    ),
     # In the sidebar an arrow without text unfolds the pages below another: name it by that page.
     (
         re.compile(
