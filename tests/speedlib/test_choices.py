@@ -22,6 +22,7 @@ from speedlib.strategies import (
     PerArm,
     PlugIn,
     Uniform,
+    _within_limits,
     plugin,
 )
 from speedlib.trials import Setting, Strategy
