@@ -214,10 +214,12 @@ HIDDEN: dict[str, Callable[[np.ndarray, int], Any]] = {
 
 #: Where infinity says something, and where leaving the argument out does.
 INFINITE = {("best_exploration_length", "cost"), ("normal_interval", "error")}
+LIMITED = ("Limits.of", "optimal_design costs", "optimal_design limits", "design_efficiency limits")
 OPTIONAL = {
     ("LinearBandit", "Sigma"),
     ("policy_value", "weights"),
     ("least_squares", "variances"),
+    *((door, name) for door in LIMITED for name in ("costs", "least", "most", "importance")),
 }
 
 
