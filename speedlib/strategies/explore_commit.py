@@ -1,4 +1,4 @@
-"""Explore, learn the variances, commit: the part that strategies without known variances share."""
+"""Explore, learn the variances, commit: what strategies with unknown variances have in common."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class ExploreThenCommit(Strategy):
     ----------
     exploration_rounds : int or str
         :math:`\Gamma`, at least 1 and less than n. ``"sqrt"`` is the paper's
-        :math:`\lfloor\sqrt n\rfloor`; ``"2*n^0.4"`` is a multiple of a power of n; for ``"tuned"``
-        see `ExploreThenCommitTrial`.
+        :math:`\lfloor\sqrt n\rfloor`; ``"2*n^0.4"`` is a multiple of a power of n. With ``"tuned"``
+        the data choose the length: see `ExploreThenCommitTrial`.
     exploration_sampling : {"random", "balanced"}
         Whether exploration draws its actions at random or apportions them evenly.
     variance_floor : float
@@ -64,9 +64,9 @@ class ExploreThenCommit(Strategy):
         How the design becomes whole pulls; Algorithm 1 rounds down.
     keep_exploration : bool
         Whether exploration rewards enter the final estimate, too. The paper drops them. If they are
-        kept, the weights depend on the rewards that they weight. The estimate is then biased given
-        exploration, and the degrees of freedom of its interval are approximate even under Gaussian
-        noise.
+        kept, the weights depend on the rewards to which they are applied. The estimate is then
+        biased given exploration, and the degrees of freedom of its interval are approximate even
+        under Gaussian noise.
     """
 
     exploration_rounds: int | str = "sqrt"
@@ -88,7 +88,7 @@ class ExploreThenCommit(Strategy):
 
     @property
     def cure(self) -> str:
-        """What to do against variances that exploration does not determine."""
+        """What to do if exploration does not determine all variances."""
         return "use more exploration_rounds, or a larger budget"
 
     @property
@@ -130,7 +130,7 @@ class ExploreThenCommit(Strategy):
         return weighted_coefficients(counts, setting.features, variances, setting.direction)
 
     def determined(self, explored: Counts, setting: Setting) -> tuple[Flags, str]:
-        """Return which variances one exploration determines, shape (A,), and why, in words.
+        """Return which variances an exploration determines, shape (A,), and the reason in words.
 
         By default, a variance is determined if its action has at least two rewards.
         """
@@ -190,7 +190,7 @@ class ExploreThenCommitTrial(Trial):
             self._skip_empty_phases()
 
     def _shortened(self, length: int, history: Rewards) -> int:
-        """Take earlier rewards as explored; return how long to explore still."""
+        """Count earlier rewards as exploration; return how many rounds it still needs."""
         self.explored = history
         known, _ = check_determined(
             self.name,
@@ -242,7 +242,7 @@ class ExploreThenCommitTrial(Trial):
         return self._advance(self._expect(rewards, self._asked))
 
     def go_on(self, rewards: Rewards) -> Counts:
-        """Learn from what came of exploration; return the pulls of the next phase that has any."""
+        """Learn from the exploration rewards that came; return the next pulls, (A,)."""
         if self.committed:
             raise self._all_asked()
         explored = self.explored + self._came(rewards)
@@ -258,7 +258,7 @@ class ExploreThenCommitTrial(Trial):
     def fill(self, rounds: int) -> Counts:
         """Request more exploration in the current phase, to fill a batch; return what is added.
 
-        Exploration takes at most half of the budget. After exploration nothing is added.
+        Exploration takes at most half of the budget. After exploration, no pull is added.
         """
         if self.committed or self.setting.replications is not None:
             return np.zeros(self.setting.shape, dtype=np.int64)
@@ -271,7 +271,7 @@ class ExploreThenCommitTrial(Trial):
         return more
 
     def replan(self, limits: Limits, made: Counts) -> Counts:
-        """Take other bounds or costs; return the pulls of this phase under them, those made kept.
+        """Take other bounds or costs; plan the phase again and keep the pulls already made.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class ExploreThenCommitTrial(Trial):
         )
 
     def _whole(self, design: Floats, spent: Counts) -> Counts:
-        """Return whole pulls by a design for what is left; what they cost is left, too."""
+        """Return whole pulls that follow a design and do not cost more than what is left."""
         setting, rule = self.setting, self.strategy.rounding
         weights = np.broadcast_to(design, setting.shape)
         left = setting.left(spent, weights)
@@ -350,7 +350,7 @@ class ExploreThenCommitTrial(Trial):
     def _committed_to(
         self, counts: Counts, explored: Rewards, variances: Floats | None = None
     ) -> _Pooled:
-        """Return what these last pulls make of the estimate."""
+        """Return the commitment to these last pulls."""
         setting, strategy = self.setting, self.strategy
         variances = self.variances if variances is None else variances
         assert variances is not None
@@ -433,7 +433,7 @@ class ExploreThenCommitTrial(Trial):
     def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
         """Estimate a value from all rewards that came since the trial has committed.
 
-        Late rewards of exploration among them have decided nothing, so they serve as any other.
+        Late rewards of exploration have decided nothing, so they are used like all others.
         """
         self._after_exploration()
         assert self.variances is not None
@@ -480,12 +480,12 @@ class ExploreThenCommitTrial(Trial):
         self._pooled = self._committed_to(self._asked, self.explored) if done else None
 
     def error_given_pulls(self, variances: Floats) -> Floats:
-        r"""Return the variance of the estimate given the pulls, under some variances, shape (...,).
+        r"""Return the variance of the estimate, given the pulls and noise variances, shape (...,).
 
         .. math:: \sum_a \ell_a^2\, \sigma^2(a) / T(a)
 
-        The sum is over all rewards that enter the estimate, with `keep_exploration` also those of
-        exploration.
+        The sum is over all actions with rewards that enter the estimate; with `keep_exploration`,
+        exploration rewards count, too.
 
         Parameters
         ----------
