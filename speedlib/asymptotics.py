@@ -91,8 +91,8 @@ def estimation_cost(
     Notes
     -----
     The formula is for unweighted least squares, plain or over the positive semidefinite matrices if
-    the truth is positive definite. The cost is O(k r^2) for each :math:`\psi`, with k explored
-    actions and r at most d(d+1)/2.
+    the truth is positive definite. The cost is O(k r^2) for each value of :math:`\psi`, with k
+    explored actions and r at most d(d+1)/2.
 
     Examples
     --------

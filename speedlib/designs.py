@@ -213,9 +213,10 @@ def optimal_design(
     Warns
     -----
     DesignWarning
-        If the certified efficiency is below ``1 - tolerance``. For ``"G"`` the D problem is solved
-        to ever smaller gaps until :math:`\max_a x(a)^\top A_1(b)^{-1} x(a) \le d / (1 -` tolerance
-        :math:`)`, rounding included; the warning says which gap was reached.
+        If the certified efficiency is below ``1 - tolerance``. For ``"G"``, the solver improves a
+        D-optimal design until :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` is at most d / (1 -
+        tolerance), with an allowance for rounding errors. If it cannot, the warning gives the value
+        that was reached.
 
     References
     ----------

@@ -129,7 +129,7 @@ class Limits:
                 )
 
     def nearest(self, weights: ArrayLike) -> Floats:
-        r"""Return :math:`\min(\max(t\,b, l), u)` with the t that makes it a design, shape (A,).
+        r"""Return :math:`\min(\max(t\,b, l), u)`, with t such that its sum is 1, shape (A,).
 
         All shares that meet no bound keep their ratios. If the actions with a positive share reach
         their bounds before the sum is 1, the other actions get the rest, as evenly as their bounds

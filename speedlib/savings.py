@@ -114,10 +114,9 @@ def estimate_saving(
     Notes
     -----
     Means and variances are fitted to all rewards, including those of the commitment. The variances
-    come from `estimate_covariance` over the positive semidefinite matrices, with its second,
-    reweighted regression. The variances from exploration alone are not used: they decided the
-    pulls, so they make the chosen actions look too quiet, and a saving computed from them is too
-    large.
+    are estimated by `estimate_covariance` with the method ``"psd"`` and its second, reweighted
+    regression. The variances from exploration alone are not used: they decided the pulls, so they
+    make the chosen actions look too quiet, and a saving computed from them is too large.
 
     Let :math:`\hat m` be the ratio of errors for the fitted means and variances. The whole
     experiment, exploration included, is simulated again R times in the bandit that was fitted, with

@@ -41,7 +41,8 @@ def multiplicative_design(
     Returns
     -------
     ndarray, shape (A,)
-        Weights, all positive at points that are not the origin: this algorithm never removes one.
+        Weights. They are positive at all points except the origin, since this algorithm never
+        removes a point.
 
     Raises
     ------

@@ -97,7 +97,7 @@ class ExploreThenCommit(Strategy):
         return self.exploration_rounds == "tuned"
 
     def exploration_length(self, rounds: int) -> int:
-        r"""Return :math:`\Gamma` for a budget of n rounds, or the pilot's length if it is tuned."""
+        r"""Return :math:`\Gamma` for n rounds, or the pilot's length if exploration is tuned."""
         if self.tuned:
             length = max(1, math.isqrt(rounds) // 2)
         else:
