@@ -290,7 +290,7 @@ def _factor(kernel: Floats) -> Floats:
 
 
 def solid_parts(correlations: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues that are not rounding errors, and their vectors, of a matrix with diagonal one.
+    """Return eigenvalues that are no rounding errors, and their vectors, for a unit diagonal.
 
     With a unit diagonal, the rank does not depend on units.
     """

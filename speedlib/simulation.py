@@ -95,9 +95,9 @@ def mse_curve(
         only at the end.
     progress : bool or callable
         True shows a bar if the error stream is a terminal. A callable receives two numbers: of the
-        blocks that are finished, and of all blocks. Without a callable, and if the environment
-        variable ``SPEEDLIB_PROGRESS_FILE`` names a file, these numbers are written there, for a
-        program that waits, and no bar is shown.
+        blocks that are finished, and of all blocks. If no callable is passed and the environment
+        variable ``SPEEDLIB_PROGRESS_FILE`` names a file, these numbers are written to this file
+        instead of a bar.
 
     Returns
     -------

@@ -36,7 +36,8 @@ def multiplicative_design(
     matrix : array-like, shape (d, d)
         For ``"linear"``: the positive semidefinite matrix K.
     iterations : int
-        Steps, at least 1. Each costs O(A d^2); the gap falls about as one over their number.
+        Number of steps, at least 1. Each step costs O(A d^2). The gap is about inversely
+        proportional to the number of steps.
 
     Returns
     -------

@@ -74,15 +74,15 @@ class BookedOptimism(ByScatters):
     round. So no such difference is above :math:`1/2 + 1/3 + \dots + 1/A`, where A is the number of
     actions that occur in a vertex.
 
-    T equal rewards do not show that there is no noise: their standard deviation is taken to be the
-    share :math:`1/\sqrt T` of the largest. Gaussian rewards are never equal, but rewards that are
-    rarely 1 and otherwise 0 can be. For instance, let the rewards of three actions be 1 with
-    probabilities 0.02, 0.5 and 0.1, and otherwise 0. With the policy 0.5, 0.3 and 0.2 and n =
-    30,000 rounds, the mean squared error is the oracle's to within 1 %, and intervals of 95 % hold
-    the value in 94.9 % of trials. If the deviation were taken to be 0, the error would be 19 times
-    the oracle's and the intervals would hold the value in 85 %. The rule costs something where
-    there is truly no noise: with probability 0 instead of 0.02 the error is 4 % larger. If c is 0,
-    the value is known to be 0, and the first action is pulled throughout.
+    T equal rewards do not show that there is no noise: their standard deviation is taken to be
+    :math:`1/\sqrt T` times the largest standard deviation of an action. Gaussian rewards are never
+    equal, but rewards that are rarely 1 and otherwise 0 can be. For instance, let the rewards of
+    three actions be 1 with probabilities 0.02, 0.5 and 0.1, and otherwise 0. With the policy 0.5,
+    0.3 and 0.2 and n = 30,000 rounds, the mean squared error is the oracle's to within 1 %, and
+    intervals of 95 % hold the value in 94.9 % of trials. If the deviation were taken to be 0, the
+    error would be 19 times the oracle's and the intervals would hold the value in 85 %. The rule
+    costs something where there is truly no noise: with probability 0 instead of 0.02 the error is 4
+    % larger. If c is 0, the value is known to be 0, and the first action is pulled throughout.
 
     Examples
     --------

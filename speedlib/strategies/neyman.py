@@ -71,8 +71,8 @@ class AdaptiveNeyman(ByScatters):
     a pilot of five pulls is too short for a thousand rounds or more.
 
     T equal rewards have no scatter: the standard deviation of their action is then taken to be
-    :math:`1/\sqrt T` of the largest. If c is 0 the value is known to be 0, and the first action is
-    pulled throughout.
+    :math:`1/\sqrt T` times the largest standard deviation of an action. If c is 0 the value is
+    known to be 0, and the first action is pulled throughout.
 
     References
     ----------
