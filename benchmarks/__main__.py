@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named, each in a process of its own."""
+"""Run all benchmarks, or the named ones, each in its own process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def environment() -> dict[str, str]:
-    """Return the environment without presets and with one BLAS thread."""
+    """Return the environment variables for a benchmark: one BLAS thread, and no presets."""
     kept = {name: value for name, value in os.environ.items() if name not in UNSET}
     return kept | dict.fromkeys(ONE_THREAD, "1")
 

@@ -1,4 +1,4 @@
-"""The time of A- and D-optimal designs: a ratio to a conic solver and to a product X'WX."""
+"""The time of A- and D-optimal designs, relative to a conic solver and to a product X'WX."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ QUICK_PRODUCT = (25, [50_000, 100_000])
 
 
 def run(quick: bool) -> list[Row]:
-    """Race both criteria against both peers; fit how the cost grows with the number of points."""
+    """Time A and D against the conic solver and the product; fit how the time grows with points."""
     return [*against_conic(quick), *against_product(quick)]
 
 
 def against_conic(quick: bool) -> list[Row]:
-    """Race against cvxpy with Clarabel on the whole problem."""
+    """Time our solver against cvxpy with Clarabel, which gets the whole problem."""
     d, n_points, rounds = QUICK_CONIC if quick else FULL_CONIC
     features, variances, _ = instance(d, n_points)
     points = features / np.sqrt(variances)[:, None]
@@ -58,7 +58,7 @@ def against_conic(quick: bool) -> list[Row]:
 
 
 def against_product(quick: bool) -> list[Row]:
-    """Count products X'WX, and fit the growth in A."""
+    """Express the time in products X'WX, and fit its growth in the number A of points."""
     d, sizes = QUICK_PRODUCT if quick else FULL_PRODUCT
     rows: list[Row] = []
     for criterion in "AD":

@@ -1,4 +1,4 @@
-"""What the benchmarks share: races, gaps computed from answers, other solvers, stored results."""
+"""Functions for all benchmarks: races, gaps of answers, other solvers, stored results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel")
 
 
 class Race(NamedTuple):
-    """Median seconds of two contestants, the median of their ratios, and what they returned."""
+    """The median seconds of two contestants, the median of their ratios, and their answers."""
 
     ours: float
     theirs: float
@@ -47,8 +47,8 @@ class Race(NamedTuple):
 def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, repeats: int = 1) -> Race:
     """Let two contestants take turns; in each round, the ratio is their time over our time.
 
-    Each goes first in every other round. `repeats` runs of ours count as one, for contestants that
-    take little time.
+    The two contestants alternate in going first. `repeats` runs of our contestant count as one run,
+    for contestants that take little time.
     """
     ours()
     times: list[tuple[float, float]] = []
@@ -71,7 +71,7 @@ def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, repeat
 
 
 def exponent(sizes: list[float], seconds: list[float]) -> float:
-    """Slope of log seconds over log size, by least squares."""
+    """Return the slope of log seconds over log size, by least squares."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
@@ -79,7 +79,7 @@ def exponent(sizes: list[float], seconds: list[float]) -> float:
 
 
 def instance(d: int, n_actions: int, seed: int = 1) -> tuple[Floats, Floats, Floats]:
-    """Gaussian features, variances over a factor of ten, and the direction of a random policy."""
+    """Return Gaussian features, variances over a factor of ten, and a random policy's direction."""
     rng = np.random.default_rng([seed, d, n_actions])
     features = rng.normal(size=(n_actions, d))
     variances = rng.uniform(0.3, 3.0, size=n_actions)
@@ -87,7 +87,7 @@ def instance(d: int, n_actions: int, seed: int = 1) -> tuple[Floats, Floats, Flo
 
 
 def pe_gap(points: Floats, c: Floats, weights: Floats, dual: Floats) -> float:
-    """Relative gap between the root of the loss of a design and the bound that y proves."""
+    """Return the relative gap between the root of a design's loss and the bound that y proves."""
     support = np.flatnonzero(weights)
     rows = np.sqrt(weights[support])[:, None] * points[support]
     v = np.linalg.lstsq(rows.T, c, rcond=1e-12)[0]
@@ -97,7 +97,7 @@ def pe_gap(points: Floats, c: Floats, weights: Floats, dual: Floats) -> float:
 
 
 def sensitivity_gap(points: Floats, weights: Floats, criterion: str) -> float:
-    """Largest sensitivity of the design minus one: the efficiency is at least 1 / (1 + gap)."""
+    """Return the largest sensitivity minus one; the efficiency is at least 1 / (1 + gap)."""
     inverse = np.linalg.inv((points.T * weights) @ points)
     factor = np.linalg.cholesky(inverse) if criterion == "D" else inverse
     size = points.shape[1] if criterion == "D" else float(np.trace(inverse))
@@ -108,7 +108,7 @@ def sensitivity_gap(points: Floats, weights: Floats, criterion: str) -> float:
 
 
 def whole_lp(points: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Elfving's linear program, given to HiGHS as it is; weights and dual."""
+    """Solve Elfving's linear program by HiGHS without changes; return weights and dual."""
     result = linprog(
         np.ones(2 * len(points)), A_eq=np.hstack([points.T, -points.T]), b_eq=c, method="highs"
     )
@@ -117,7 +117,7 @@ def whole_lp(points: Floats, c: Floats) -> tuple[Floats, Floats]:
 
 
 def conic(points: Floats, criterion: str) -> Floats:
-    """Weights by cvxpy and Clarabel, in the fastest formulation that we found for each criterion.
+    """Return weights by cvxpy and Clarabel, in the fastest formulation that we found.
 
     D maximises log det; A bounds the inverse by a Schur complement (second-order cones, one per
     point, took six times as long at a thousand points).

@@ -1,8 +1,8 @@
-"""What a move costs in the explorer: 200 drags of eight arrows, from the event to the new layout.
+"""The time of a move in the explorer: 200 drags of eight arrows, from event to new layout.
 
 The page is made here, from the files in ``book/_static``. A move is one pointer event on the ring
 of an arrow: the handler computes and draws everything again, and reading a size makes the browser
-lay it out. Painting, which the browser does on its own, is not in it.
+lay it out. The time does not include painting, which the browser does later.
 """
 
 from __future__ import annotations

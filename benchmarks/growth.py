@@ -45,7 +45,7 @@ def run(quick: bool) -> list[Row]:
 
 
 def ours(criterion: str) -> Solver:
-    """Return our solver; it answers with its certified gap."""
+    """Return a function that solves with our solver and returns the certified gap."""
 
     def solve(features, variances, c):
         direction = {"direction": c} if criterion == "PE" else {}
@@ -55,13 +55,13 @@ def ours(criterion: str) -> Solver:
 
 
 def lp(features, variances, c) -> float:
-    """Solve by the whole linear program; answer with the recomputed gap."""
+    """Solve by the whole linear program; return the gap, computed from the answer."""
     points = features / np.sqrt(variances)[:, None]
     return pe_gap(points, c, *whole_lp(points, c))
 
 
 def batch(features, variances, c) -> float:
-    """Solve many problems; answer with the largest gap."""
+    """Solve many problems; return the largest gap."""
     return float(pe_designs(features, variances, c).gaps.max())
 
 
@@ -73,7 +73,7 @@ def simulation(rounds: int, replications: int) -> float:
 
 
 def small_problems(problems: int) -> tuple[Any, Any, Any]:
-    """Twenty actions in three dimensions under many estimates of their variances."""
+    """Return twenty actions in three dimensions and many estimates of their variances."""
     features, variances, c = instance(3, 20)
     rng = np.random.default_rng(3)
     return features, variances * rng.chisquare(20, size=(problems, 20)) / 20, c

@@ -17,7 +17,7 @@ QUICK = [(5, 2, 2_000, 50), (100, 5, 2_000, 50)]
 
 
 def run(quick: bool) -> list[Row]:
-    """Compare throughputs; the optima of the problems that both solved must agree."""
+    """Compare problems per second; for the problems that both solved, the optima must agree."""
     rows = []
     for n_actions, d, problems, sample in QUICK if quick else FULL:
         rng = np.random.default_rng([2, n_actions, d])

@@ -1,4 +1,4 @@
-"""The time of one PE-optimal design: a ratio to the whole linear program and to a product X y."""
+"""The time of one PE-optimal design, relative to the whole linear program and to a product X y."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGE = 100_000
 
 
 def run(quick: bool) -> list[Row]:
-    """Race against both peers; measure the memory that the largest instance takes."""
+    """Time our solver against both; measure the memory that the largest instance takes."""
     rows = []
     for d, n_actions, rounds in QUICK if quick else FULL:
         features, variances, c = instance(d, n_actions)
@@ -44,7 +44,7 @@ def run(quick: bool) -> list[Row]:
 
 
 def memory(d: int, n_actions: int) -> Row:
-    """Peak memory of features, variances and solver, in units of the features."""
+    """Return the peak memory of features, variances and solver, in units of the features' size."""
     tracemalloc.start()
     features, variances, c = instance(d, n_actions)
     tracemalloc.reset_peak()

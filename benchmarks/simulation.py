@@ -26,7 +26,7 @@ ALPHA = 1e-4
 
 
 def bandit_and_policy(n_actions: int = 100, d: int = 5) -> tuple[LinearBandit, Floats]:
-    """Gaussian features and parameters, a random target policy."""
+    """Return a bandit with Gaussian features and parameters and a random target policy."""
     rng = np.random.default_rng([7, n_actions, d])
     features = rng.normal(size=(n_actions, d))
     Sigma = np.diag(rng.uniform(0.1, 2.0, size=d))
@@ -37,7 +37,7 @@ def bandit_and_policy(n_actions: int = 100, d: int = 5) -> tuple[LinearBandit, F
 def experiment(
     bandit: LinearBandit, policy: Floats, actions: Floats, rng: np.random.Generator
 ) -> float:
-    """One experiment as one would write it: every reward drawn, all rounds at once."""
+    """Simulate one experiment in plain numpy: draw every reward, all rounds together."""
     x, variances = bandit.features[actions], bandit.variances[actions]
     rewards = x @ bandit.theta + np.sqrt(variances) * rng.standard_normal(len(actions))
     weighted = x / variances[:, None]
@@ -48,7 +48,7 @@ def experiment(
 def baseline(
     bandit: LinearBandit, policy: Floats, rounds: int, size: int, balanced: bool
 ) -> Floats:
-    """Squared errors of on-policy experiments, one after the other."""
+    """Return squared errors of on-policy experiments, simulated one after the other."""
     rng = np.random.default_rng(8)
     fixed = np.repeat(np.arange(bandit.n_actions), efficient_counts(policy, rounds))
     errors = []
@@ -59,7 +59,7 @@ def baseline(
 
 
 def thrifty(bandit: LinearBandit, policy: Floats, rounds: int, size: int, balanced: bool) -> Floats:
-    """The same, with less work: fixed parts are computed once, or sums of rewards are drawn."""
+    """Return the same with less work: compute fixed parts once, or draw sums of rewards."""
     rng, c = np.random.default_rng(11), policy @ bandit.features
     fixed = efficient_counts(policy, rounds)
     actions = np.repeat(np.arange(bandit.n_actions), fixed)
@@ -78,7 +78,7 @@ def thrifty(bandit: LinearBandit, policy: Floats, rounds: int, size: int, balanc
 
 
 def coefficients(bandit: LinearBandit, c: Floats, counts: Counts) -> Floats:
-    """Coefficients of the mean rewards in weighted least squares."""
+    """Return the coefficients of the mean rewards in weighted least squares."""
     weighted = bandit.features * (counts / bandit.variances)[:, None]
     return np.asarray(weighted @ np.linalg.solve(weighted.T @ bandit.features, c))
 
@@ -86,7 +86,7 @@ def coefficients(bandit: LinearBandit, c: Floats, counts: Counts) -> Floats:
 def engine(
     bandit: LinearBandit, policy: Floats, strategy: Strategy, rounds: int, size: int, method: str
 ) -> Floats:
-    """Squared errors of the engine, in blocks of a thousand replications."""
+    """Return squared errors from the engine, in blocks of a thousand replications."""
     streams = np.random.SeedSequence(9).spawn(size // 1000)
     parts = [
         squared_errors(bandit, policy, strategy, rounds, 1000, stream, method)[0]
@@ -98,7 +98,7 @@ def engine(
 def drawn_rewards(
     bandit: LinearBandit, policy: Floats, strategy: Strategy, rounds: int, size: int
 ) -> Floats:
-    """Squared errors of estimates from the rewards of all phases, with streams of their own."""
+    """Return squared errors of estimates from the rewards of all phases, in their own streams."""
     errors = []
     for stream in np.random.SeedSequence(10).spawn(size // 1000):
         rng = np.random.default_rng(stream)
@@ -143,7 +143,7 @@ def against_numpy(quick: bool, balanced: bool, by: Callable[..., Floats]) -> Row
 
 
 def against_draws(quick: bool) -> Row:
-    """How many times fewer replications exact conditional errors need for the same precision."""
+    """Say by what factor exact conditional errors reduce the replications for equal precision."""
     ball, strategy = unit_ball(), SPEED(exploration="identifiable", covariance="psd")
     rounds, size = 10_000, 4_000 if quick else 100_000
     setting = (ball.bandit, ball.policy, strategy, rounds, size)
@@ -165,7 +165,7 @@ def against_draws(quick: bool) -> Row:
 
 
 def throughput(quick: bool) -> Row:
-    """Replications per second of SPEED, each with a design of its own, through `mse_curve`."""
+    """Measure replications per second of SPEED through `mse_curve`; each has its own design."""
     ball, strategy = unit_ball(), SPEED(exploration="identifiable", covariance="psd")
     size = 4_000 if quick else 100_000
     run: Callable[[], object] = partial(
@@ -185,7 +185,7 @@ def throughput(quick: bool) -> Row:
 
 
 def booked(quick: bool) -> list[Row]:
-    """Booked optimism: replications per second, and what a budget 100,000 times as large costs."""
+    """Measure booked optimism: replications per second, and time at 100,000 times the budget."""
     ball, size = unit_ball(), 2_000 if quick else 20_000
 
     def curve(rounds: int) -> object:

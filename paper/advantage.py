@@ -1,4 +1,4 @@
-"""The factor by which a strategy is better than all others, for claims on figures."""
+"""The least factor by which a strategy is better than other strategies, for claims on figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Advantage(NamedTuple):
-    """The smallest factor by which a strategy is better than others, and where it occurs."""
+    """The least factor by which a strategy is better than others, and where it occurs."""
 
     estimate: float
     interval: tuple[float, float]
@@ -42,17 +42,18 @@ def smallest_advantage(
     strategy : str
         The strategy whose advantage is measured.
     own : MSECurves, optional
-        Curves of this strategy at the same numbers of rounds, if `curves` does not hold them.
+        Curves of this strategy at the same numbers of rounds; give them if `curves` lacks the
+        strategy.
     from_rounds : int
         Smaller numbers of rounds are ignored.
     level : float
-        Confidence of the interval, which allows for the number of ratios compared (Bonferroni).
+        The confidence level of the interval; all compared ratios are allowed for (Bonferroni).
 
     Returns
     -------
     Advantage
-        Above 1, the strategy has a smaller error than each of the others at every number of rounds
-        considered. The interval comes from the logarithms of the ratios.
+        If it is above 1, the strategy has a smaller error than every other strategy at every number
+        of rounds considered. The interval comes from the logarithms of the ratios.
 
     Raises
     ------
@@ -94,22 +95,21 @@ def expected_advantage(
     Parameters
     ----------
     own, other : array, shape (R,)
-        Errors s of the strategy and e of the other, one for each run, in a unit that is the same
-        for both within a run; all positive, R at least 2.
+        Errors s of the strategy and e of the other strategy, one for each run. Both errors of a run
+        have the same unit. All are positive, and R is at least 2.
     level : float
         Level of the interval.
 
     Returns
     -------
     estimate, low, high : float
-        Above 1, the strategy has the smaller expected error. The interval is a t-interval for the
-        logarithm.
+        If it is above 1, the strategy has the smaller expected error. The interval is a t-interval
+        for the logarithm.
 
     Raises
     ------
-    ValueError
-        If the arrays differ in shape, hold fewer than two runs or an error that is not positive and
-        finite, or the level does not lie strictly between 0 and 1.
+    ValueError If the arrays differ in shape, an error is not positive and finite, there are fewer
+    than two runs, or the level is not strictly between 0 and 1.
     """
     errors = np.stack([np.atleast_1d(np.asarray(each, dtype=float)) for each in (own, other)])
     if errors.ndim != 2 or errors.shape[1] < 2 or not np.all((errors > 0) & np.isfinite(errors)):

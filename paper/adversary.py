@@ -47,7 +47,7 @@ class Worst(Generic[Instance]):
     evaluations : int
         The number of evaluations of the objective, at most the budget.
     trace : array, shape (evaluations,)
-        The largest value up to each evaluation.
+        After each evaluation, the largest value so far.
     """
 
     instance: Instance
@@ -75,14 +75,15 @@ def search(
     Parameters
     ----------
     objective : callable
-        A function of an instance; larger is worse for the statement. An example is the ratio of
-        what is claimed to be smaller to what is claimed to be larger. An instance that violates the
-        statement's conditions gets minus infinity, or NaN, which counts as minus infinity.
+        A function of an instance; larger is worse for the statement. If a statement claims that one
+        number is smaller than another, the objective can be the first number divided by the second.
+        An instance that violates the statement's conditions gets minus infinity, or NaN, which
+        counts as minus infinity.
     sample : callable
         Draws an instance with the generator.
     perturb : callable
-        Returns another instance near the given one, drawn with the generator. Its distance is of
-        the order of the second argument, a number that is mostly between 0 and 1.
+        Returns another instance near the given one, drawn with the generator. The second argument,
+        usually between 0 and 1, sets how far from the given instance it is.
     budget : int
         The largest number of evaluations of the objective, at least 1.
     rng : numpy.random.Generator
@@ -170,8 +171,8 @@ class Bandit:
     log_policy : array, shape (k,)
         Logarithms of the directions' shares of the policy, up to a constant.
     spread : array, shape (k,)
-        The part of a direction's share that is spread evenly over its copies, from 0 to 1; the rest
-        goes to the first copy.
+        The fraction, from 0 to 1, of a direction's share that is spread evenly over its copies; the
+        first copy gets the rest.
     """
 
     directions: Floats
@@ -199,7 +200,7 @@ class Bandit:
 
     @property
     def ratio(self) -> float:
-        """Largest over smallest variance of an action."""
+        """The largest variance of an action, divided by the smallest."""
         return float(self.variances.max() / self.variances.min())
 
     def actions(self) -> tuple[Floats, Floats, Floats]:
@@ -233,7 +234,8 @@ class Bandits:
         Largest logarithm of the ratio of two shares of the policy, at least 0.
     log_length : float
         Largest logarithm of the ratio of two features' lengths, at least 0; at 0 all have length
-        one. Lengths matter, since unweighted least squares gives more weight to long features.
+        one. Lengths of features matter, since unweighted least squares gives more weight to long
+        features.
     """
 
     dimension: int
@@ -246,7 +248,7 @@ class Bandits:
     def __post_init__(self) -> None:
         if not self.directions >= self.dimension >= 1 or self.most_copies < 1:
             raise ValueError(
-                "directions: must be at least the dimension, and that and the copies at least 1; "
+                "directions: must be at least the dimension, and dimension and copies at least 1; "
                 f"got {self.directions}, {self.dimension}, {self.most_copies}"
             )
 
@@ -264,7 +266,7 @@ class Bandits:
         )
 
     def perturb(self, bandit: Bandit, scale: float, rng: np.random.Generator) -> Bandit:
-        """Change one or more parts of a bandit by steps of the order of the scale."""
+        """Change one or more parts of a bandit by random steps; the scale sets their size."""
         d, k = self.dimension, self.directions
 
         def step(size: int, reach: float) -> Floats:

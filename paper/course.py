@@ -1,4 +1,4 @@
-"""For students: the numbers of a hand-in from a name, and checks that explain what is wrong.
+"""For students: functions that make a hand-in's numbers from a name and check answers.
 
 Each check takes the student's name and an answer. It raises an AssertionError with one or two plain
 sentences of feedback, or prints that the task has passed. The parts are in `paper.coursework`.

@@ -35,7 +35,7 @@ NAMES = 60
 
 
 class Range(NamedTuple):
-    """A task, its answer, and the least, median and largest answer over the names."""
+    """A task, what its answer is, and the least, median and largest answer over the names."""
 
     task: str
     what: str
@@ -137,7 +137,7 @@ ANSWERS: tuple[tuple[str, str, Callable[[str], float]], ...] = (
 
 
 def expected_ranges(names: Sequence[str] = ()) -> list[Range]:
-    """Return the range of each answer over some names, by default over made-up ones.
+    """Return the range of each answer over some names; by default, the names are invented.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Numbers of any unit as text, with digits chosen by their spread and none shown as zero."""
+"""Write numbers of any unit as text; their spread decides the digits, and none is shown as zero."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def to_spread(numbers: Iterable[float], spread: float, digits: int = 3) -> list[
     ----------
     numbers : iterable of float
     spread : float
-        Their spread, in their unit; greater than 0.
+        The spread of the numbers, in their unit; greater than 0.
     digits : int
         Significant digits of the spread.
 
@@ -42,7 +42,7 @@ def to_spread(numbers: Iterable[float], spread: float, digits: int = 3) -> list[
 
 
 def to_decimals(numbers: Iterable[float], decimals: int) -> list[str]:
-    """Write numbers with fixed decimals; one that would be shown as zero gets its own digits.
+    """Write numbers with fixed decimals; a number that would be shown as zero gets more digits.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-r"""Whether an experiment explores enough, in a sentence with numbers.
+r"""Say in a sentence with numbers whether an experiment explores enough.
 
-The interval needs the scatter of each committed action's own rewards, and so two rewards of each.
-The design needs the variances that exploration determines (`speedlib.identification`). If
+The interval needs the scatter of the rewards of each committed action, so each needs two rewards or
+more. The design needs the variances that exploration determines (`speedlib.identification`). If
 exploration leaves some variances open, the design may take a noisy action for a quiet one, however
-long exploration is. If the variances are known only roughly, the design is partly luck. Both cost
-precision, but the interval keeps its level.
+long exploration is. If the variances are known only roughly, the design is partly luck. In both
+cases the estimate is less precise, but the interval keeps its level.
 """
 
 from __future__ import annotations
@@ -115,9 +115,9 @@ def enough_exploration(state: Exploration, *, rounds: int, begun: bool, pilot: b
     rounds : int
         The budget n.
     begun : bool
-        Whether the log has rewards, so no choice may be changed any more.
+        Whether the log already has rewards, so no choice may be changed any more.
     pilot : bool
-        Whether this is the pilot of a tuned exploration, which continues.
+        Whether these are the results of the pilot of a tuned exploration, which continues.
     """
     found = state.found
     what = "The pilot of exploration" if pilot else "Exploration"

@@ -1,4 +1,4 @@
-"""Designs in exact rational arithmetic, for examples that a reader can check by hand.
+"""Designs in exact rational arithmetic, for small examples that a reader can check by hand.
 
 Vectors are tuples of `fractions.Fraction`, matrices are tuples of rows. Numbers may be given as
 whole numbers, fractions or texts such as ``"1/12"``; a float is refused, since it is rarely exactly
@@ -42,9 +42,9 @@ def rational(value: Number) -> Fraction:
 
 
 def root(value: Number, digits: int = 15) -> tuple[Fraction, Fraction]:
-    """Return two fractions with `digits` decimals between which the square root lies.
+    """Return two fractions with `digits` decimals; the square root is between them.
 
-    They are equal if the root has no more decimals.
+    The two fractions are equal if the root has no further decimals.
 
     Raises
     ------
@@ -252,7 +252,7 @@ class BestDesign:
 
 
 def best_design(features: Matrix, deviations: Vector, direction: Vector) -> BestDesign:
-    r"""Find a PE-optimal design by trying all bases.
+    r"""Find a PE-optimal design by trying all sets of actions that are a basis.
 
     Minimise :math:`\sum_a |w_a|\sigma(a)` over all w with :math:`\sum_a w_a x(a) = c` (Elfving): a
     basic solution is best, so at most d actions have to be combined. Then
@@ -300,7 +300,7 @@ def text(value: Any) -> str:
 
 
 def steps(rows: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> pd.DataFrame:
-    """Return a table with a row for each step of a calculation: its name and its exact value."""
+    """Return a table with a row for each step of a calculation: the step's name and exact value."""
     import pandas as pd
 
     pairs = rows.items() if isinstance(rows, Mapping) else rows

@@ -1,7 +1,8 @@
-"""Whether a table needs an intercept, which a linear model through the origin does not have.
+"""Decide whether a table needs an intercept, that is, a constant in the linear model.
 
-If the table needs an intercept, a model without one takes the error of its means for noise. The
-variances are then too large, the value is wrong, and the design relies on both.
+If the table needs an intercept, a model without it counts the error of its means as noise. The
+variances are then too large and the value is wrong. The design is wrong, too, since it relies on
+them.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ class Constant:
     Attributes
     ----------
     estimate : float
-        Its estimate, in units of the target.
+        The estimate of the constant, in units of the target.
     standard_error : float
-        Its standard error, which is valid for any variances.
+        The standard error of the estimate, which is valid for any variances.
     """
 
     estimate: float
@@ -32,7 +33,7 @@ class Constant:
 
     @property
     def wanted(self) -> bool:
-        """Whether it is more than `FAR` standard errors from zero."""
+        """Whether the estimate is more than `FAR` standard errors from zero."""
         return abs(self.estimate) > FAR * self.standard_error
 
 

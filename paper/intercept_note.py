@@ -1,4 +1,4 @@
-"""The note of a page on the intercept: whether the model has one, and whether the data need it."""
+"""The note of a page on the intercept: whether the model has it, and whether the data need it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paper.intercept import FAR, constant_term
 def intercept_note(
     X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, intercept: bool, centred: bool
 ) -> str:
-    """Say in Markdown whether the model has an intercept, and whether the data need one.
+    """Say in Markdown whether the model has an intercept, and whether the data need it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What ``make mutants`` stores about faults put into ``speedlib``, and whether it is valid."""
+"""The results of ``make mutants`` on faults put into ``speedlib``, and their validity."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def find_reason(reasons: Iterable[Entry], change: Entry) -> str:
 
 
 def changed(depends: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return what results depend on that has changed since they were stored, in words."""
+    """Say in words which dependencies of the results have changed since they were stored."""
     return [name for name, digest in now.items() if depends.get(name) != digest]
 
 
 def dependencies(root: Path, asked: Entry) -> dict[str, str]:
-    """Return digests of what results depend on, by name.
+    """Return a digest of each dependency of the results, by name.
 
     Parameters
     ----------

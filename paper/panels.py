@@ -1,6 +1,6 @@
-"""The numbers behind claims on a panel: the worst of its baselines, the best of its floors.
+"""Ratios for claims on a panel of a figure: to its worst baseline, or with its best floor.
 
-Both have intervals that hold whenever the intervals of all single ratios hold.
+If the intervals of all single ratios hold, the intervals of these two ratios hold, too.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def best_floor(by_floor: Mapping[float, Ratio]) -> tuple[float, Ratio]:
     floor : float
         The floor with the smallest estimate, or the first such floor if several have it.
     ratio : Ratio
-        The smallest estimate, between the smallest lower end and the smallest upper end. If every
-        interval holds its ratio, this interval holds the smallest ratio.
+        The smallest estimate; its interval runs from the smallest lower end to the smallest upper
+        end. If every interval holds its ratio, this interval holds the smallest ratio.
 
     Raises
     ------

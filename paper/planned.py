@@ -1,4 +1,4 @@
-"""What a plan promises before it starts, and what daily looks do to its interval."""
+"""Simulations of a plan before it starts: its precision, and how daily looks harm its interval."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def planned_half_lengths(
     seed: int,
     limits: Mapping[str, Any] | None = None,
 ) -> NDArray[np.float64]:
-    r"""Simulate experiments; return half the length of their intervals, by way of `WAYS`.
+    r"""Simulate experiments; return half the length of their intervals, a row for each of `WAYS`.
 
     Parameters
     ----------
@@ -34,9 +34,10 @@ def planned_half_lengths(
     bandit : LinearBandit
         The world to rehearse in.
     policy : array, shape (A,) or (K, A)
-        The target policy; of several, running their average is compared.
+        The target policy. If there are several, the comparison runs the average of the policies.
     rounds : int
-        The budget; with costs, money. The target policy runs for as many rounds as it buys.
+        The budget: a number of rounds or, with costs, an amount of money. The target policy runs
+        for as many rounds as this money pays for.
     level : float
         Level of the intervals.
     repetitions : int
@@ -73,7 +74,7 @@ def planned_half_lengths(
 def missed_by_looking(
     looks: Sequence[int], *, level: float, repetitions: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Simulate stopping at the first interval that misses; return how often one does, per look.
+    """Return, for each number of looks, how often at least one of the intervals misses.
 
     With K looks after equal numbers of rewards the estimates are averages of K, K - 1, ... normal
     numbers, so the result holds for every experiment with many rewards.

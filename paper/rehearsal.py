@@ -1,4 +1,4 @@
-"""A simulated world in which to rehearse an experiment, whatever the units of its features."""
+"""A simulated bandit for rehearsing an experiment, in any units of the features."""
 
 from __future__ import annotations
 

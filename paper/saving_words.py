@@ -1,4 +1,4 @@
-"""The meaning of an estimated saving, in a sentence with numbers."""
+"""Explain an estimated saving in a sentence with numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How much a practitioner gains by each strategy: the measurement behind `speedlib.advice`.
+r"""Measure how much a practitioner gains by each strategy: the table behind `speedlib.advice`.
 
 A family of bandits is drawn for some numbers of actions and dimensions, two for each way to combine
 
@@ -95,7 +95,7 @@ class Drawn(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Numbers of actions and dimensions, and a budget."""
+    """A cell of the table: numbers of actions and dimensions, and a budget."""
 
     actions: int
     dimension: int
@@ -208,7 +208,8 @@ def measure(cell: Cell, replications: int, seed: int) -> dict[str, Any]:
     ----------
     cell : Cell
     replications : int
-        For each strategy on each bandit, at least 2. Running the policy has four times this number.
+        For each strategy on each bandit, at least 2. Running the policy is simulated four times as
+        often.
     seed : int
         Each bandit and each cell has its own stream, so the entry of a cell does not depend on
         which others are measured.
@@ -308,7 +309,7 @@ def _quantiles(values: Floats) -> list[float]:
 def cells(
     dimensions: Iterable[int], multiples: Iterable[int], rounds: Iterable[int]
 ) -> Iterator[Cell]:
-    """Yield the cells of a grid; actions are multiples of the dimension."""
+    """Yield the cells of a grid; the numbers of actions are multiples of the dimension."""
     for d, multiple, n in product(dimensions, multiples, rounds):
         yield Cell(d * multiple, d, n)
 

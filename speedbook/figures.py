@@ -1,4 +1,4 @@
-"""The common style of the book's figures, and `show`, by which a notebook displays one."""
+"""The common style of the book's figures, and `show`, with which a notebook displays a figure."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ STYLE: Any = {
 def use_style() -> None:
     """Set the style of all later figures: seaborn's theme with `STYLE` on top.
 
-    Plots of seaborn that take an ``ax`` then fit in. Those that make a figure of their own, such as
-    ``catplot``, use another layout, and matplotlib warns of that.
+    Plots of seaborn that take an ``ax`` then also have this style. Plots that make their own
+    figure, such as ``catplot``, use another layout, and matplotlib warns of that.
     """
     # The import takes half a second, which a caller who only needs a colour should not wait for.
     import seaborn
@@ -153,8 +153,8 @@ def use_style() -> None:
 def in_figure(text: str) -> str:
     r"""Return text that matplotlib draws literally; use it for names that a user has given.
 
-    Dollars do not begin formulas, and a name that begins with an underscore appears in legends. A
-    long name loses its middle, since it would leave no room for the axes.
+    Dollars do not begin formulas, and a name that begins with an underscore appears in legends. The
+    middle of a long name is left out, since the whole name would leave no room for the axes.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def _inches(name: str) -> float:
 
 
 def missing_letters(fig: Figure) -> str:
-    """Return the letters of a figure that its font lacks, each once; they are drawn as boxes."""
+    """Return the letters in a figure that are drawn as boxes, since the font lacks them."""
     texts = (text.get_text() for text in fig.findobj(Text) if text.get_visible())
     letters = {letter for text in texts if not text.isascii() for letter in text} - {"\n"}
     return "".join(sorted(letters - _letters())) if letters else ""
@@ -193,11 +193,11 @@ def _letters() -> frozenset[str]:
 
 
 def show(fig: Figure, name: str, alt: str, data: Mapping[str, ArrayLike] | None = None) -> None:
-    """Display a figure as a light PNG with alt text, and close it.
+    """Display a figure as a small PNG with alternative text, and close it.
 
     The metadata of the display hold the alt text, the width, which gives the picture its natural
     size on a dense screen, and a digest of the plotted numbers. If the digests of two runs agree,
-    they drew the same figure, even if fonts changed the pixels. If the environment variable
+    the runs drew the same figure, even if fonts changed the pixels. If the environment variable
     ``SPEEDBOOK_FIGURES_DIR`` is set, an SVG is written there too, or the formats that
     ``SPEEDBOOK_FIGURES_FORMATS`` names, separated by spaces: ``svg``, ``pdf``, ``png`` and ``csv``.
     The CSV holds the plotted numbers, as `speedbook.plotted.plotted_csv` writes them.
@@ -272,7 +272,7 @@ def _write_files(fig: Figure, path: Path, png: bytes, data: Mapping[str, ArrayLi
 
 
 def png_of(fig: Figure) -> bytes:
-    """Return a figure as a light PNG, with two pixels for each of the page."""
+    """Return a figure as a small PNG, with two pixels for each pixel of the page."""
     # A separate canvas draws once; `savefig` would draw twice, once only for the layout.
     fig.set(dpi=CSS_DPI * PIXEL_RATIO, facecolor=STYLE["savefig.facecolor"])
     canvas = FigureCanvasAgg(fig)
@@ -288,9 +288,9 @@ def png_of(fig: Figure) -> bytes:
 def plotted_data(fig: Figure) -> dict[str, NDArray[Any]]:
     """Read the plotted numbers from a figure.
 
-    They are those of lines, error bars, points, bars, boxes, images, bands, heat maps and contours,
-    in axes and in axes within axes, with sizes and shades where these differ from point to point. A
-    masked number, which is not drawn, is NaN.
+    The numbers come from lines, error bars, points, bars, boxes, images, bands, heat maps and
+    contours, also in axes within axes. Sizes and shades are included if they differ from point to
+    point. A masked number, which is not drawn, is NaN.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The numbers of a displayed table for programs: one number in each cell, with all its digits.
+"""Numbers of a displayed table, for use by programs: one in each cell, with all digits.
 
 An entry ``1.568 ± 0.113`` becomes two columns, and so does a range. In a rerun the kernel adds the
 numbers to the display (`keep_numbers`), since the HTML holds only the digits that are shown. The

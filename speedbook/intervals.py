@@ -1,4 +1,4 @@
-"""Intervals of level 99.9 %, on which the verdicts rest: single ones, or all of a page together."""
+"""Intervals for verdicts: a single interval, or all of a page together, has level 99.9 %."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ERROR = 0.001
 
 
 def family_level(among: int, count: int = 1) -> float:
-    """Return the level of an interval that is one among several on a page, or of some of them.
+    """Return the level of one interval, or of several, of the intervals of a page.
 
     If each of `among` intervals misses its number with probability at most 0.001 / `among`, all of
     them hold with probability at least 99.9 % (Bonferroni), and `count` of them with probability at
@@ -24,7 +24,8 @@ def family_level(among: int, count: int = 1) -> float:
     among : int
         The number of intervals behind the verdicts of the page, at least 1.
     count : int
-        The number of intervals meant, 1 to `among`: those of one record, for its ``level``.
+        How many of these intervals the level is for, 1 to `among`: usually the intervals of one
+        record.
 
     Returns
     -------
@@ -32,8 +33,7 @@ def family_level(among: int, count: int = 1) -> float:
 
     Raises
     ------
-    ValueError
-        If a number is out of its range.
+    ValueError If `among` or `count` is out of its range.
 
     Examples
     --------
@@ -48,12 +48,13 @@ def family_level(among: int, count: int = 1) -> float:
 
 
 def half_width(standard_error: ArrayLike, among: int = 1) -> NDArray[np.float64]:
-    """Return half the length of the normal interval of level 99.9 %: 3.29 standard errors.
+    """Return half the length of the normal interval of level 99.9 %: 3.29 standard errors for one.
 
     Parameters
     ----------
     standard_error : array-like, shape (...,)
-        Standard errors of nearly normal estimates, at least 0; infinite where nothing is known.
+        Standard errors of nearly normal estimates, at least 0; infinite if nothing is known about
+        an estimate.
     among : int
         The number of intervals that hold together with probability 99.9 %; see `family_level`.
 
@@ -64,7 +65,7 @@ def half_width(standard_error: ArrayLike, among: int = 1) -> NDArray[np.float64]
     Raises
     ------
     TypeError, ValueError
-        If an entry is not a number, missing or negative, or `among` is below 1.
+        If an entry is missing, negative or not a number, or `among` is below 1.
     """
     quantile = NormalDist().inv_cdf((1 + family_level(among)) / 2)
     return quantile * _not_negative("standard_error", _numbers("standard_error", standard_error))
@@ -81,7 +82,8 @@ def envelope(estimates: ArrayLike, halves: ArrayLike) -> tuple[float, float]:
     estimates : array-like, shape (...,)
         The estimates e, at least one.
     halves : array-like, shape (...,) or ()
-        Half the length h of each interval, at least 0; 0 for exact values. One number serves all.
+        Half the length of each interval, h, at least 0; 0 if the value is exact. One number serves
+        all.
 
     Returns
     -------
@@ -90,9 +92,8 @@ def envelope(estimates: ArrayLike, halves: ArrayLike) -> tuple[float, float]:
 
     Raises
     ------
-    TypeError, ValueError
-        If there is no estimate, a half is negative, the shapes differ, or an entry is not a finite
-        number.
+    TypeError, ValueError If there is no estimate, a half length is negative, the shapes differ, or
+    an entry is not a finite number.
 
     Examples
     --------

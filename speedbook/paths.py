@@ -36,7 +36,7 @@ def find_root(start: Path | None = None) -> Path:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Add the name of the file to an OSError; one from writing, as on a full disk, has none."""
+    """Add the name of the file to an OSError, since an error from a full disk has no name."""
     try:
         yield
     except OSError as error:
@@ -55,7 +55,7 @@ def file_fault(error: OSError, file: Path | None = None) -> str:
 
 
 def room(error: OSError, path: Path | str | None) -> str:
-    """Return, in brackets, the room left on the file system if an error means that it is full.
+    """Return, in brackets, the free space of the file system if an error means that it is full.
 
     The text is empty for any other error, and if the path is not absolute.
     """
@@ -74,7 +74,7 @@ def mount_of(path: Path) -> Path:
 
 
 def free_megabytes(folder: Path) -> float:
-    """Return the room left to the user on a file system, in megabytes."""
+    """Return the free space of a file system for the user, in megabytes."""
     import shutil
 
     return shutil.disk_usage(folder).free / 1e6
@@ -83,7 +83,7 @@ def free_megabytes(folder: Path) -> float:
 def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
     """Write a file such that a reader sees the old content or the new, never a part.
 
-    Content that is too large for the memory is given piece by piece.
+    Content that is too large for memory can be given in pieces.
     """
     pieces = [content] if isinstance(content, str | bytes) else content
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """The numbers of a figure, as a table for a spreadsheet or a program.
 
-Each row is a point, a bar, a piece of an error bar or a cell, with the title and labels of its
-axes, so it can be read without the picture. Numbers have all their digits.
+Each row is a point, a bar, a piece of an error bar or a cell. The row has the title and labels of
+its axes, so it can be read without the picture. Numbers have all their digits.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ POWER = r"$\mathdefault{"
 def plotted_csv(fig: Figure, data: Mapping[str, ArrayLike] | None = None) -> str:
     """Return the plotted numbers as CSV, a row for each point; see `HEAD` for the columns.
 
-    It reads lines, error bars, points, bars and other shapes, bands, arrows, contours, images, heat
-    maps and words at a place of the data, also in axes within axes, but nothing that is hidden.
-    Coordinates are those of the data. If an artist runs across the axes, as a line of reference
-    does, that coordinate is empty. An arrow ends at its place plus its numbers. The numbers in
-    `data` follow as rows of the kind ``data``, with the name as the label and the entries as
-    values. Axes in three dimensions have only these rows.
+    The rows cover lines, error bars, points, bars and other shapes, bands, arrows, contours,
+    images, heat maps, and words placed in data coordinates, also in axes within axes. What is
+    hidden in the figure has no row. Coordinates are those of the data. A reference line runs across
+    the whole axes; its coordinate in that direction is empty. The coordinates of an arrow are its
+    beginning; adding its numbers to them gives its end. The numbers in `data` follow as rows of the
+    kind ``data``, with the name as the label and the entries as values. For axes in three
+    dimensions, these are the only rows.
     """
     # The axes of a colour scale hold no data.
     axes = [ax for ax in fig.axes if ax.get_label() != "<colorbar>"]

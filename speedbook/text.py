@@ -17,9 +17,10 @@ FORMULA = re.compile(r"[$\\]+")
 
 
 def rounded(number: float, width: float = 0.0) -> str:
-    """Write a number with the digits that an interval of the given width warrants.
+    """Write a number with the number of digits that suits an interval of the given width.
 
-    Two significant digits of the width decide; an exact number (width 0) gets four of its own.
+    The last digit is the second significant digit of the width. An exact number (width 0) gets four
+    significant digits.
 
     Examples
     --------
@@ -102,8 +103,8 @@ def in_markdown(text: str) -> str:
     """Return Markdown that shows a text literally, within a line or a cell of a table.
 
     Use it for names that a user has given, such as those of columns and files. Characters with a
-    meaning become entities, which no dialect of Markdown reads as markup. Those that begin formulas
-    become code, since MathJax searches the finished page for them but skips code.
+    meaning become entities, which no dialect of Markdown reads as markup. Characters that begin
+    formulas become code, since MathJax searches the finished page for them but skips code.
 
     Examples
     --------

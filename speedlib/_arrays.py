@@ -1,4 +1,4 @@
-"""Input of arrays: what a user passes becomes an array of real numbers, or is refused.
+"""Input of arrays: an argument becomes an array of real numbers, or is refused.
 
 NumPy converts much without a warning: it drops the mask of a masked array, keeps a table with
 missing values as Python objects, and turns a sparse matrix into an array of one object. Such an
@@ -44,21 +44,21 @@ def shown(value: object) -> str:
 def real_array(name: str, values: object) -> NDArray[Any]:
     """Return an array of truth values, whole numbers or floats, in the precision that was given.
 
-    An array of such numbers is returned as it is, not copied and not looked at: whether its entries
-    are finite is for the caller to judge.
+    An array of such numbers is returned without a copy or a check. The caller must check that its
+    entries are finite.
 
     Parameters
     ----------
     name : str
         Name of the argument, for messages.
     values : object
-        A number, an array, a sequence, or a pandas table, column or array. Objects must be
-        real numbers one by one (`fractions.Fraction` and `decimal.Decimal` among them).
+        A number, an array, a sequence, or a pandas table, column or array. Each object must be a
+        real number; `fractions.Fraction` and `decimal.Decimal` are accepted.
 
     Raises
     ------
     TypeError
-        If it holds anything but real numbers, or rows of different length.
+        If `values` holds anything but real numbers, or rows of different length.
     ValueError
         If an entry is masked or missing, or too large for a float.
     """

@@ -165,7 +165,7 @@ def complaint(criterion: str, found: Found, tolerance: float, limits: Limits) ->
     if limits.bounded or (criterion == "PE" and found.dual.ndim == 2):
         cause = (
             "the features are so nearly dependent, or so unlike in length, that double precision "
-            "allows no more within these limits"
+            "allows no higher efficiency within these limits"
         )
         cure = "drop or combine nearly dependent features, or allow a larger tolerance"
     elif criterion == "PE":
@@ -177,7 +177,7 @@ def complaint(criterion: str, found: Found, tolerance: float, limits: Limits) ->
     elif criterion == "G":
         cause = (
             f"after {found.iterations} iterations the largest x' inv(M) x is {found.value:.15g}, "
-            f"the optimum is {len(found.dual)}, and rounding allows no more"
+            f"the optimum is {len(found.dual)}, and rounding errors prevent a better one"
         )
         cure = _cure_of_rounding(1.0 - found.efficiency_bound)
     else:

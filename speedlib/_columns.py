@@ -1,4 +1,4 @@
-"""Columns of numbers from text, and all their faults in one short message."""
+"""Read columns of numbers from text, and report all their faults in one short message."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAIN = "write numbers as -1.5, 2000 or 2e-3, without units and without thousand
 
 @dataclass(frozen=True)
 class Cures:
-    """What to do about entries that are no number, which depends on what their column means.
+    """Cures for entries that are no number; a cure depends on what the column means.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Faults:
     Attributes
     ----------
     columns : set of str
-        The columns with a fault, about which nothing else is known for certain.
+        The columns with a fault. Nothing else is certain about these columns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -89,9 +89,9 @@ class Faults:
     def refuse(self) -> None:
         """Raise a ValueError if there are any faults, with about ten and the number of the others.
 
-        Faults of one cure stand together in the order of their lines, and so do the cures by the
-        first line of each; faults without a line come last. Each cure is named, before a second
-        fault of any, as long as there are at most ten.
+        Faults with the same cure are listed together, in the order of their lines. The cures are
+        ordered by the first line of their faults; faults without a line come last. If there are at
+        most ten cures, each is named, and only then are second faults added.
         """
         if not self._found:
             return
@@ -133,7 +133,7 @@ def column_of_numbers(
 ) -> Floats:
     """Return the numbers of a column; nan for entries that stand for nothing, in small letters.
 
-    The first entry that is no number is added to the faults. All that are none are nan, too.
+    The first entry that is no number is added to the faults. Every such entry becomes nan, too.
     """
     gaps = {float(plain) for word in nothing if is_number(plain := with_point(word, point))}
     numbers = np.full(len(entries), np.nan)

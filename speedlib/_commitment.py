@@ -20,20 +20,21 @@ class Commitment:
 
     .. math:: \hat v = \text{offset} + \sum_a \ell_a\, \bar r(a)
 
-    is linear in the mean rewards of these pulls, so its mean squared error given all that came
-    before is known in closed form: see `speedlib.simulation.conditional_moments`.
+    is linear in the mean rewards of these pulls. So its mean squared error, given all earlier
+    rewards, is known in closed form: see `speedlib.simulation.conditional_moments`.
 
     Attributes
     ----------
     counts : ndarray of int, shape (..., A)
         The pulls.
     coefficients : ndarray, shape (..., A), or None
-        :math:`\ell`, zero for actions that are not pulled. None if they depend on the rewards that
-        they combine, for a strategy that is not `Strategy.conditional`.
+        :math:`\ell`, zero for actions that are not pulled. None if the coefficients depend on the
+        rewards that they combine, as for a strategy whose `Strategy.conditional` is false.
     offset : ndarray, shape (...,)
         What earlier rewards contribute, in units of reward.
     estimable : ndarray of bool, shape (...,)
-        Whether the pulls, with the earlier ones that are kept, determine the value.
+        Whether these pulls, together with earlier pulls whose rewards are kept, determine the
+        value.
 
     Raises
     ------
@@ -44,8 +45,8 @@ class Commitment:
     Notes
     -----
     The arrays are read-only, also after `copy.deepcopy` and pickling, and never views of the arrays
-    that were passed in. Where all replications share one allocation, counts and coefficients are
-    one row, broadcast to their shape, and computations use it once.
+    that were passed in. If all replications share one allocation, counts and coefficients are
+    stored as a single row that is broadcast to the full shape, and computations use this row once.
 
     Examples
     --------

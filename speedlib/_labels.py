@@ -1,7 +1,7 @@
 """Labels of pandas objects: numbers are taken by their places, and labels must not say otherwise.
 
 A column that was sorted, shuffled or joined has its labels in another order than the table that it
-goes with. NumPy takes its numbers as they stand, and every result would be of other actions.
+goes with. NumPy ignores labels, so every result would belong to other actions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def check_order(
 ) -> None:
     """Refuse arguments that have the labels of a table in another order.
 
-    Labels of which only some agree are names of something else, and are not looked at.
+    If only some labels agree with the table's labels, they name something else and are ignored.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ def check_order(
     rows : mapping
         Arguments whose last axis goes with the rows of the table, by their names.
     columns : mapping, optional
-        Arguments each of whose axes goes with its columns.
+        Arguments of which each axis goes with the columns of the table.
     name : str
         The table's name, for messages.
 
     Raises
     ------
     ValueError
-        If the labels of one are those of the table in another order.
+        If an argument has the labels of the table in another order.
     """
     for other, given in rows.items():
         _refuse(name, _labels(table, "index"), other, _last(given))

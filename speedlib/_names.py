@@ -24,8 +24,8 @@ def check_names(argument: str, names: object, *, ordered: bool = False) -> tuple
     Raises
     ------
     TypeError
-        If it is a text or no iterable with one axis, holds anything but texts, or is a set where
-        places matter.
+        If `names` is a text, is no iterable with one axis, holds anything but texts, or is a set
+        although places matter.
     ValueError
         If a name repeats.
     """

@@ -1,8 +1,8 @@
-"""Numbers as tables write them: which mark stands before the decimals, and which may be thousands.
+"""Numbers as tables write them: the decimal mark, and the mark that may separate thousands.
 
-A mark with exactly three digits after it and one to three before, as in 1.250 or 12,000, may
-separate thousands just as well. Unless another entry of the table settles it, as 1.5 does, nobody
-but its author can say.
+A mark with exactly three digits after it and one to three before, as in 1.250 or 12,000, may be a
+decimal mark or separate thousands. Another entry of the table, such as 1.5, can settle the
+question. Otherwise only the author of the table knows.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ def as_millions(entry: str, mark: str) -> bool:
 
 
 def without_thousands(entry: str, mark: str) -> str | None:
-    """Return an entry without its marks of thousands, where nothing but they makes it no number.
+    """Return an entry without its marks of thousands, if these alone keep it from being a number.
 
-    None where it may be a number with the other mark, such as 1.250 where decimals follow a comma.
+    The result is None if the entry may be a number with the other decimal mark: for example 1.250
+    in a table with decimal commas.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def without_thousands(entry: str, mark: str) -> str | None:
 
 
 def as_share(entry: str, mark: str) -> str | None:
-    """Return what a percentage is as a number; None for other entries.
+    """Return a percentage as a share, in text; None for other entries.
 
     Examples
     --------

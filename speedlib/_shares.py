@@ -1,4 +1,4 @@
-"""How strategies share the rounds out over the actions."""
+"""How strategies divide the rounds among the actions."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Sheet:
     def require(self, names: Iterable[str], cure: str = "", *, fixed: bool = False) -> None:
         """Refuse a file that lacks some of the columns; they are named.
 
-        Where their names are fixed, a column with nearly such a name is to be renamed.
+        If the names are fixed, the message proposes to rename a column with a similar name.
         """
         lacking = [name for name in names if name not in self.header]
         if not lacking:
@@ -98,18 +98,19 @@ class Sheet:
     def refuse_strays(
         self, meant: Iterable[str], left: Iterable[str] = (), cure: str = "", *, any_case: bool
     ) -> None:
-        """Refuse columns that nobody named: an index, or a second one of a column that is meant.
+        """Refuse columns that nobody named: an index, or a second copy of a named column.
 
         Parameters
         ----------
         meant : iterable of str
-            Columns with a meaning. A second one has the name that pandas would give it.
+            Columns with a meaning. A second copy is recognised by the name that pandas gives to
+            copies.
         left : iterable of str
             Columns that do not matter.
         cure : str
-            What else to do than to delete or to rename a column.
+            A further cure, besides deleting or renaming the column.
         any_case : bool
-            Whether a second one may also differ in case and blanks.
+            Whether a second copy may also differ in case and blanks.
         """
         meant, left = tuple(meant), frozenset(left)
         keys = {_key(name): name for name in meant if any_case}
@@ -132,11 +133,11 @@ class Sheet:
         faults.refuse()
 
     def decimal(self, names: Iterable[str], decimal: str, nothing: Iterable[str] = ()) -> str:
-        """Return what stands before the decimals in these columns, a point or a comma.
+        """Return the decimal mark of these columns, a point or a comma.
 
-        Where nobody says, one entry that can be nothing else decides for the whole table: one
-        program has written it. Entries that may have marks of thousands do not decide, and where
-        there is nothing else the table is refused.
+        With ``"auto"``, a single entry that can be read in only one way decides for the whole
+        table, since one program wrote the table. Entries that may have marks of thousands do not
+        decide. If there are no others, the table is refused.
 
         Parameters
         ----------
@@ -203,7 +204,7 @@ class Sheet:
     ) -> list[Floats]:
         """Return columns of numbers; nan for entries that stand for nothing, in small letters.
 
-        Of each column that holds something else the first such entry is added to the faults.
+        If a column holds something else, the first such entry is added to the faults.
         """
         words = frozenset(nothing)
         return [
@@ -215,16 +216,17 @@ class Sheet:
 def read_sheet(path: AnyPath, separator: str = "auto") -> Sheet:
     """Read a CSV file whose first line names the columns.
 
-    Names and entries are taken without the blanks around them, and in the composed form of Unicode
-    (NFC), so that an accent is the same however it was typed.
+    Names and entries lose the blanks around them and are brought to the composed form of Unicode
+    (NFC). So an accent is the same however it was typed.
 
     Parameters
     ----------
     path : path
-        In UTF-8, or in UTF-16 with a byte-order mark.
+        The file, in UTF-8 or in UTF-16 with a byte-order mark.
     separator : {"auto", "comma", "semicolon", "tab"}
-        What stands between the entries. ``"auto"`` takes what a first line ``sep=;`` names, else
-        looks at the names of the columns for semicolons, then tabs, then commas.
+        What separates the entries. ``"auto"`` takes the mark that a first line such as ``sep=;``
+        names. Without such a line, it looks among the names of the columns for semicolons, then
+        tabs, then commas.
 
     Raises
     ------
@@ -309,10 +311,10 @@ def _rows(path: Path, text: str, mark: str, line: int) -> Iterator[tuple[int, li
 
 
 def _check_lines(path: Path, line: int, row: list[str], mark: str) -> None:
-    """Refuse an entry over several lines that holds whole rows.
+    """Refuse an entry that spans several lines and holds whole rows.
 
-    Where the quotation mark of one row is closed by that of a later row, the rows between them are
-    in the entry. It then has as many separators for each end of a line as a row has.
+    If the quotation mark of one row is closed only in a later row, the rows between are part of the
+    entry. The entry then has as many separators per line as a row has.
     """
     for place, entry in enumerate(row):
         ends = len(LINE_END.findall(entry)) if len(row) > 1 else 0
@@ -327,7 +329,7 @@ def _check_lines(path: Path, line: int, row: list[str], mark: str) -> None:
 def _check_length(
     path: Path, line: int, row: list[str], header: list[str], width: int, mark: str
 ) -> None:
-    """Refuse a row that does not fit the names; empty entries beyond them do no harm."""
+    """Refuse a row that does not fit the names; empty entries beyond the names are ignored."""
     beyond = next((place for place in range(width, len(row)) if row[place]), None)
     if beyond is not None and beyond < len(header):
         raise _nameless(path, beyond, line)
@@ -347,7 +349,7 @@ def _refuse_row_names(
 ) -> None:
     """Refuse rows that begin with their number and are one entry longer than the names.
 
-    Where the last entry is empty in all, they might be read with each column one place off.
+    If the last entry of every row is empty, such rows could be read with each column one place off.
     """
     if not body or any(len(row) != len(header) + 1 or row[-1] for _, row in body):
         return
@@ -381,13 +383,13 @@ def _separator_hint(texts: Iterable[str], mark: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Return what names share that differ in case, blanks, unseen marks or forms of letters."""
+    """Return a key that is equal for names with only case, blanks or unseen marks different."""
     seen = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return "".join("".join(seen).casefold().split())
 
 
 def did_you_mean(name: str, names: Sequence[str], *, fixed: bool = False) -> str:
-    """Name what is most like a name, which is to be renamed if that is fixed; nothing if none."""
+    """Propose the most similar name, or a renaming if names are fixed; else return no text."""
     same = [other for other in names if _key(other) == _key(name)]
     near = same or difflib.get_close_matches(name, names, n=1)
     if not near:
@@ -396,5 +398,5 @@ def did_you_mean(name: str, names: Sequence[str], *, fixed: bool = False) -> str
 
 
 def composed(names: Iterable[object]) -> tuple[str, ...]:
-    """Return what a caller wrote as the reader takes what stands in the file."""
+    """Return a caller's text in the form in which the reader takes entries of the file."""
     return tuple(unicodedata.normalize("NFC", str(name)).strip() for name in names)

@@ -1,4 +1,4 @@
-"""The text of a table's file, its encoding and its separator; and words for what is said of it."""
+"""The text of a table's file, its encoding and its separator; and words for messages about it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def read_text(path: Path) -> str:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it cannot be read, or is in another encoding; with its line.
+        If the file cannot be read, or is in another encoding; the message names the line.
     """
     try:
         data = path.read_bytes()
@@ -110,10 +110,11 @@ def _check_characters(path: Path, text: str) -> None:
 
 
 def separator_of(path: Path, text: str, separator: str) -> tuple[str, int]:
-    """Return what separates the entries of a text, and how long the line is that says so.
+    """Return the mark that separates entries, and the length of the line that declares it.
 
-    That is what such a line names; else what the caller names; else what the first row holds
-    outside quotation marks, a semicolon before a tab before a comma.
+    The mark is taken from a first line ``sep=;`` if there is one, else from the caller. Otherwise
+    the first row decides: outside quotation marks, it is searched for semicolons, then tabs, then
+    commas.
     """
     chosen = SEPARATORS.get(separator)
     if said := SEPARATOR_LINE.match(text):
@@ -158,7 +159,7 @@ def _first_row(text: str) -> str:
 
 
 def tidy_quotes(text: str, mark: str) -> str:
-    """Take away blanks around entries in quotation marks, which csv would not know what to do with.
+    """Remove blanks around entries in quotation marks, which the csv module would misread.
 
     Each such entry is matched as a whole, so that nothing within quotation marks is touched.
     """
@@ -175,7 +176,7 @@ def name_of(names: dict[str, str], mark: str) -> str:
 
 
 def cut(text: str, most: int = 60) -> str:
-    """Return a text as it is named in a message: whole where it is short, else its two ends.
+    """Return a text as a message shows it: the whole text if it is short, else its two ends.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 """Every numerical tolerance of the library: what it is for, its value, and why that value.
 
-Two tolerances that mean the same are one; two that differ have names of their own and say why.
-What a user may choose is an argument whose default stands here. Where the only reason is that a
-value was found to work and that tests guard it, the entry says so.
+Tolerances with the same meaning share one name; different tolerances have different names and give
+their reasons. If a user may choose a tolerance, this module holds the default of the argument.
+Where the only reason is that a value works in tests, the entry says so.
 
-Not in the table are ranges of what is let in at all (they stand with the checks), sizes of steps
-and of working sets (with the method), and NumPy's own cut-offs, EPS times the larger dimension:
-those of `lstsq` in `solvers._simplex`, `fitting` and `measurements`, and those of `matrix_rank` in
-`solvers.multiplicative` and `measurements`.
+This module does not hold the ranges of accepted input (see the checks) or the sizes of steps and
+working sets (see the methods). Nor does it hold NumPy's own cut-offs, EPS times the larger
+dimension: these are used by `lstsq` in `solvers._simplex`, `fitting` and `measurements`, and by
+`matrix_rank` in `solvers.multiplicative` and `measurements`.
 """
 
 import sys

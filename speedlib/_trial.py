@@ -55,7 +55,7 @@ class Trial(ABC):
 
     @property
     def asked(self) -> Counts:
-        """The pulls whose rewards are due, shape (..., A): those last requested.
+        """The pulls that were requested last, whose rewards are due, shape (..., A).
 
         A subclass that requests pulls more than twice must override this.
         """
@@ -64,14 +64,14 @@ class Trial(ABC):
     @property
     @abstractmethod
     def committed(self) -> bool:
-        """Whether the pulls last requested are the last ones."""
+        """Whether the pulls that were requested last are the trial's last pulls."""
 
     @property
     @abstractmethod
     def commitment(self) -> Commitment:
         """The last pulls and how their rewards become an estimate.
 
-        Before they are known, a RuntimeError is raised. Once known, they do not change.
+        Before the last pulls are known, a RuntimeError is raised. Once known, they do not change.
         """
 
     @abstractmethod
@@ -99,33 +99,33 @@ class Trial(ABC):
         """
 
     def go_on(self, rewards: Rewards) -> Counts:
-        """Go on with what came of the pulls last requested; return the pulls that follow, (A,).
+        """Continue with the rewards that came; return the pulls that follow, shape (A,).
 
-        For an experiment in which rewards are lost, late or too many; `next_counts` insists on
-        those that were requested. Pulls whose rewards were lost count as made. Rewards that come
-        later can be passed with the next ones. Whether a reward is lost or late must not depend on
-        its size: no method can see what is missing.
+        This method is for an experiment in which rewards are lost, late or too many; `next_counts`
+        accepts only the rewards of the requested pulls. Pulls whose rewards were lost count as
+        made. Rewards that come later can be passed with the next ones. Whether a reward is lost or
+        late must not depend on its size: no method can see what is missing.
 
         Parameters
         ----------
         rewards : Rewards
-            All rewards since the pulls before, shape (A,), of whatever actions.
+            All rewards that came since the last decision, shape (A,), of any actions.
 
         Raises
         ------
         ValueError
-            If they are too few to go on.
+            If the rewards are too few to continue.
         NotImplementedError
-            If the strategy does not offer it.
+            If the strategy does not offer this method.
         """
-        raise NotImplementedError(f"go_on: {self.name} does not offer it; use next_counts")
+        raise NotImplementedError(f"go_on: {self.name} does not offer this method; use next_counts")
 
     def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
         """Estimate a value from all rewards that came since the last decision.
 
-        As `estimate`, but for any numbers of rewards: the coefficients are those for the rewards
-        that came. They do not depend on their sizes, so the estimate is unbiased and its interval
-        valid as long as what came does not depend on them either.
+        This is `estimate` for any numbers of rewards. The coefficients depend on the numbers of
+        rewards that came, and not on the sizes of these rewards. So the estimate is unbiased and
+        its interval valid, as long as the size of a reward does not decide whether it comes.
 
         Parameters
         ----------
@@ -141,15 +141,17 @@ class Trial(ABC):
         RuntimeError
             If the last pulls are not known yet.
         NotImplementedError
-            If the strategy does not offer it.
+            If the strategy does not offer this method.
         """
-        raise NotImplementedError(f"estimate_of: {self.name} does not offer it; use estimate")
+        raise NotImplementedError(
+            f"estimate_of: {self.name} does not offer this method; use estimate"
+        )
 
     def to_json(self) -> str:
         """Return the trial as text, which `from_json` reads; for single trials.
 
         The text holds the choices of the strategy, the setting, the state of the random generator,
-        what is requested and what came. It can be read by people, and by later versions.
+        the requested pulls and the rewards that came. People and later versions can read it.
         """
         return trial_to_json(self)
 
@@ -166,7 +168,7 @@ class Trial(ABC):
         Raises
         ------
         ValueError
-            If the text is no trial, or of a later version of the format.
+            If the text is no trial, or was written by a later version of the format.
         """
         found = trial_from_json(text, strategy)
         assert isinstance(found, Trial)
@@ -174,30 +176,29 @@ class Trial(ABC):
 
     def _state(self) -> dict[str, Any]:
         """Return what changes during the trial, in plain values; `_restore` takes it."""
-        raise NotImplementedError(f"to_json: {self.name} does not offer it")
+        raise NotImplementedError(f"to_json: {self.name} does not offer this method")
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Take a state back into a trial that has just begun."""
-        raise NotImplementedError(f"from_json: {self.name} does not offer it")
+        raise NotImplementedError(f"from_json: {self.name} does not offer this method")
 
     def _came(self, rewards: Rewards) -> Rewards:
         """Return rewards of a single trial, of whatever pulls."""
         if self.setting.replications is not None:
-            raise ValueError("trial: lost or extra rewards are for single trials")
+            raise ValueError("trial: only single trials accept lost or extra rewards")
         return check_rewards(rewards, len(self.setting.features))
 
     def error_given_pulls(self, variances: Floats) -> Floats:
-        """Return the variance of the estimate given all pulls, under some variances, shape (...,).
+        """Return the variance of the estimate, given the pulls and noise variances, shape (...,).
 
-        For trials whose coefficients do not depend on the means that they combine; the others do
-        not offer it.
+        Only trials whose coefficients do not depend on the combined means offer this method.
 
         Raises
         ------
         NotImplementedError
-            If the strategy does not offer it.
+            If the strategy does not offer this method.
         """
-        raise NotImplementedError(f"error_given_pulls: {self.name} does not offer it")
+        raise NotImplementedError(f"error_given_pulls: {self.name} does not offer this method")
 
     def _expect(self, rewards: Rewards, counts: Counts) -> Rewards:
         if not isinstance(rewards, Rewards):

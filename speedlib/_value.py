@@ -35,7 +35,7 @@ class ValueEstimate:
     Raises
     ------
     TypeError, ValueError
-        If `degrees_of_freedom` are no positive numbers, or of another shape.
+        If `degrees_of_freedom` are not positive numbers, or have another shape than `value`.
 
     Examples
     --------

@@ -2,30 +2,33 @@ r"""The error of an estimate from the scatter of the rewards that it combines.
 
 Given exploration, the estimate of explore-then-commit is :math:`\sum_a \ell_a\,\bar r(a)` with
 coefficients and counts that no later reward changes. Its variance is a sum over the pulled actions,
-and the scatter :math:`S(a)` of the rewards of each estimates its part without bias:
+and the scatter :math:`S(a)` of an action's rewards estimates the action's part without bias:
 
 .. math:: \sum_a \frac{\ell_a^2\,\sigma^2(a)}{T(a)} \approx \sum_a g_a, \qquad
           g_a = \frac{\ell_a^2\, s^2(a)}{T(a)}, \qquad s^2(a) = \frac{S(a)}{T(a) - 1} .
 
-A variance learnt before, which decided the pulls, would not do: an action that looked quiet by
-chance is pulled too seldom *and* called quiet once more, so the error is too small. Under Gaussian
-noise the sum has about the law of a chi square with
+A variance learnt in exploration cannot be used here, since it decided the pulls. An action that
+looked quiet by chance is pulled too seldom, *and* the learnt variance calls it quiet once more, so
+the estimated error would be too small. Under Gaussian noise the sum has about the law of a chi
+square with
 
 .. math:: \nu = \Bigl(\sum_a g_a\Bigr)^2 \Big/ \sum_a \frac{g_a^2}{\nu_a}, \qquad
           \nu_a = T(a) - 1,
 
-degrees of freedom, its mean and variance matched (Satterthwaite), and the interval takes Student's
-quantile. For one action it is the t-interval of a mean, for two that of Welch's test.
+degrees of freedom, chosen such that mean and variance match (Satterthwaite), and the interval takes
+Student's quantile. For one action the interval is the t-interval of a mean, and for two actions the
+interval of Welch's test.
 
-Rewards without any scatter, a single one or several that are all alike, do not say that there is no
-noise. They count as one more squared deviation, as large as the variance learnt in exploration or
-the mean variance of the other rewards, whichever is larger: :math:`s^2(a) = v(a)/T(a)` with
-:math:`\nu_a = T(a)`. Where neither is known, since no two rewards differ, the error is infinite.
+A single reward, or several equal rewards, have no scatter, but this does not show that there is no
+noise. One squared deviation is then added. Its size is the variance v(a): the variance learnt in
+exploration or the mean variance of the other rewards, whichever is larger. So :math:`s^2(a) =
+v(a)/T(a)` with :math:`\nu_a = T(a)`. If neither variance is known, since no two rewards differ, the
+error is infinite.
 
-Limits. Rewards of one action must be independent with one variance. The interval is for the fixed
-end of the experiment: with daily looks, and a stop when it looks good, it misses the true value
-more often than its level says. It is also too short where an action that matters has few rewards
-with heavy tails, or with rare large ones.
+Limits. Rewards of one action must be independent with one variance. The interval is valid at a
+fixed end of the experiment. If you look every day and stop when the result looks good, the interval
+misses the true value more often than its level says. It is also too short if an important action
+has few rewards, with heavy tails or with rare large values.
 
 References
 ----------
@@ -51,7 +54,7 @@ def variance_within(
     Parameters
     ----------
     coefficients : array, shape (..., A)
-        What multiplies the mean rewards.
+        The coefficients of the mean rewards.
     rewards : Rewards
         The rewards that are combined, of shape (..., A).
     learnt : array, shape (..., A)
@@ -60,8 +63,8 @@ def variance_within(
     Returns
     -------
     variance : array, shape (...,)
-        In units of reward squared; infinite where an action that counts has no scatter, and neither
-        has anything else that could stand in for it.
+        In units of reward squared. Infinite if an action with a coefficient other than 0 has no
+        scatter, and no other variance can replace it.
     degrees_of_freedom : array, shape (...,)
         At least 1; infinite where the variance is 0.
     """

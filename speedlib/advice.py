@@ -1,9 +1,9 @@
-r"""Recommend a strategy from the numbers of actions, dimensions and rounds alone.
+r"""Recommend a strategy from the numbers of actions, dimensions and rounds.
 
 The answer comes from a table: on a family of random bandits, every strategy was compared with
 running the target policy, at several sizes and budgets. The table is a file next to this module,
-with the parameters and the seed that made it. The companion's page *What to use* says how it was
-made, and makes it again.
+with the parameters and the seed that made it. The companion's page *What to use* describes how the
+table was made, and makes it again.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Advice:
     saving : Range or None
         The strategy's mean squared error, divided by the error of running the policy for the same
         number of rounds and estimating the value by ordinary least squares. A ratio of 0.5 is worth
-        twice the rounds. None where the table has no such size.
+        as much as twice the rounds. None where the table has no such size.
     saving_average, saving_weighted : Range or None
         The same ratio against the plain average of the policy's rewards, and against weighted least
         squares with the true variances, the most precise use of the policy's rounds.

@@ -1,11 +1,12 @@
 r"""The exact asymptotics of explore-then-commit: what estimating the variances costs.
 
 Fix one bandit whose PE-optimal design p is unique. Explore such that the variances of all actions
-are determined. The variances of the support of p alone are not enough: if the others have wrong
-limits, another support may look cheaper. Let exploration find :math:`\hat\sigma(a) = \sigma(a)(1 +
-e_a)`. If these are near the truth, the optimal vertex is the same. Its support is linearly
-independent, so weighted least squares interpolates and the weights do not matter: only the
-allocation :math:`\hat b_a\propto p_a(1+e_a)` is wrong. Given exploration, the mean squared error is
+are determined. It is not enough to know the variances on the support of p: if the estimates for
+other actions have wrong limits, another support may look cheaper. Let exploration find
+:math:`\hat\sigma(a) = \sigma(a)(1 + e_a)`. If these estimates are near the truth, the optimal
+vertex is the same. Its support is linearly independent, so weighted least squares interpolates and
+the weights do not matter: only the allocation :math:`\hat b_a\propto p_a(1+e_a)` is wrong. Given
+exploration, the mean squared error is
 
 .. math:: \frac{S^2}{n-\Gamma}\Bigl(\sum_a \frac{p_a}{1+e_a}\Bigr)\Bigl(\sum_a p_a(1+e_a)\Bigr)
           = \frac{S^2}{n-\Gamma}\bigl(1 + \operatorname{Var}_p(e) + O(e^3)\bigr),
@@ -90,8 +91,8 @@ def estimation_cost(
     Notes
     -----
     The formula is for unweighted least squares, plain or over the positive semidefinite matrices if
-    the truth is positive definite. Cost O(k r^2) each for k explored actions, with r at most
-    d(d+1)/2.
+    the truth is positive definite. The cost is O(k r^2) for each value of :math:`\psi`, with k
+    explored actions and r at most d(d+1)/2.
 
     Examples
     --------

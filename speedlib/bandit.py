@@ -66,7 +66,7 @@ class LinearBandit:
     Sigma : array, shape (d, d), optional
         The noise matrix: symmetric positive semidefinite, possibly singular.
     variances : array, shape (A,), optional
-        The variances themselves, at least 0, for a bandit that no `Sigma` describes. One of
+        The variances of the actions, at least 0, for a bandit that no `Sigma` describes. One of
         `Sigma` and `variances` must be given, and if both are, they must agree.
     noise : {"gaussian", "uniform", "rademacher", "laplace", "student"}
         The law of :math:`\eta`, always scaled to variance :math:`\sigma^2(a)`. ``"student"`` has
@@ -185,10 +185,10 @@ class LinearBandit:
 
         Notes
         -----
-        Gaussian rewards cost O(A) whatever the counts, since
-        :math:`\bar r \sim N(\mu, \sigma^2/T)` and :math:`S \sim \sigma^2\chi^2_{T-1}` are
-        independent; Rademacher noise needs one binomial per action. The other laws are drawn
-        reward by reward, O(sum of counts).
+        For Gaussian rewards the cost is O(A) whatever the counts are, since :math:`\bar r \sim
+        N(\mu, \sigma^2/T)` and :math:`S \sim \sigma^2\chi^2_{T-1}` are independent; Rademacher
+        noise needs one binomial per action. The other laws are drawn reward by reward, O(sum of
+        counts).
         """
         counts, rng = check_counts(counts, self.n_actions), check_rng(rng)
         if self.noise == "gaussian":
@@ -203,7 +203,7 @@ class LinearBandit:
     def pull_each(self, actions: ArrayLike, rng: np.random.Generator) -> Floats:
         """Pull a sequence of actions one by one and return every single reward, shape (n,).
 
-        This is the slow and obvious simulator, against which `pull` is tested.
+        This simulator is slow and simple; tests compare `pull` with it.
         """
         index = check_actions(actions, self.n_actions)
         eta = standard_noise(self.noise, index.size, check_rng(rng))

@@ -1,6 +1,6 @@
 """Input checks: every error names the argument, the offending value and the rule.
 
-`speedlib._arrays.real_array` reads the arrays; the rules here check what each must hold.
+`speedlib._arrays.real_array` reads the arrays; the functions here check what an array must hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compare strategies over several runs on data, each run in an environment of its own.
 
-Within a run all strategies meet the same environment; between runs environments differ, and so do
-their errors. Intervals therefore come from the spread of runs, each of which gives one ratio.
+Within a run, all strategies meet the same environment. Environments, and with them errors, differ
+between runs. So each run gives one ratio, and intervals come from the spread of these ratios.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Comparison:
         ----------
         strategy : str
         baselines : iterable of str
-            At least one name, all different. The best is the one with the lowest of `multiples`.
+            At least one name, all different. The best baseline has the lowest of `multiples`.
         budget : int
             Place in `rounds`; by default the last.
         level : float
@@ -148,7 +148,7 @@ class Comparison:
         return _geometric(self._ratios(strategy, best)[:, budget], level, best)
 
     def fall(self, strategy: str, baseline: str, level: float = 0.95) -> Ratio:
-        """Compare a strategy's ratio to a baseline at the last budget with that at the first.
+        """Compare the ratio of errors at the last budget with the ratio at the first budget.
 
         Parameters
         ----------
@@ -273,8 +273,8 @@ def compare_with_best(
     baselines : iterable of str
         Names, all different, to choose the baseline from.
     draw, strategies, replications, runs, seed
-        As in `compare`; the strategies include all that are named. If the seed differs from that of
-        `found`, the choice does not favour the baseline.
+        As in `compare`; the strategies must include `name` and all baselines. If the seed differs
+        from that of `found`, the choice does not favour the baseline.
 
     Returns
     -------
@@ -311,7 +311,7 @@ def sample_actions(
     ----------
     environment : Environment
     size : int
-        How many actions are drawn. An environment with no more actions than this is returned
+        Number of actions to draw. An environment with at most this many actions is returned
         unchanged.
     rng : numpy.random.Generator, SeedSequence or int
         Source of the choice.

@@ -121,9 +121,10 @@ def estimate_covariance(
         Exploration data of shape (..., A); leading axes are replications.
     features : array, shape (A, d)
     method : {"lstsq", "psd", "ridge"}
-        ``"lstsq"``: over all symmetric matrices, as the paper prints it; of several minimisers the
-        one of least Frobenius norm. ``"psd"``: over the positive semidefinite matrices.
-        ``"ridge"``: over all symmetric matrices with a penalty, see Notes.
+        ``"lstsq"`` minimises over all symmetric matrices, as the paper prints it; of several
+        minimisers it takes the one of least Frobenius norm. ``"psd"`` minimises over the positive
+        semidefinite matrices, and ``"ridge"`` over all symmetric matrices with a penalty, see
+        Notes.
     ridge : float
         Strength of the penalty, strictly between 0 and 1; without a unit. Used by ``"ridge"`` only.
     reweighted : bool
@@ -148,9 +149,9 @@ def estimate_covariance(
     minimises over all matrices and leaves open which minimiser is meant when there are many.
 
     The ridge estimate minimises the mean squared deviation plus :math:`\rho\, g\, \lVert M^{1/2} S
-    M^{1/2}\rVert_F^2`. Here M is the second moment of the explored features, each with the weight
-    of its squared residuals. In coordinates in which M is the identity, g is the mean of the
-    d(d+1)/2 eigenvalues of the regression. The estimate does not depend on the basis of the
+    M^{1/2}\rVert_F^2`. Here M is the second moment of the explored features, and each action has
+    the weight of its squared residuals. In coordinates in which M is the identity, g is the mean of
+    the d(d+1)/2 eigenvalues of the regression. The estimate does not depend on the basis of the
     features. In directions with little exploration the penalty is weak, and actions there may get
     variances that are many times too large.
 
@@ -248,10 +249,10 @@ def _minimum_norm(
 ) -> tuple[Floats, Counts]:
     """Solve the weighted quadratic regression with least norm; return the matrix and the rank.
 
-    The rank, and the solution where it is full, come from features whose second moment is the
-    identity: neither units nor collinearity matter. Only where many solutions fit equally do the
-    given coordinates matter, and with them the norm. If their units are so unlike that rounding
-    hides some of what was explored, whitened coordinates supply what the fit then misses.
+    The rank, and a unique solution, are computed from features whose second moment is the identity,
+    so neither units nor collinearity matter. If many solutions fit equally, the least norm depends
+    on the given coordinates. If the units of these are so different that rounding hides some
+    explored directions, whitened coordinates supply the missing part of the fit.
     """
     d = features.shape[1]
     response = root * target

@@ -43,7 +43,7 @@ MODERATE = 1e120
 
 
 def target_direction(features: ArrayLike, policy: ArrayLike) -> Floats:
-    r"""Mean feature vector of a policy, :math:`c = \sum_a \pi(a)\, x(a)`.
+    r"""Return the mean feature vector of a policy, :math:`c = \sum_a \pi(a)\, x(a)`.
 
     The value of the policy is :math:`v(\pi) = c^\top \theta`. Entries that are zero up to rounding
     are returned as exact zeros.
@@ -116,12 +116,12 @@ def pe_loss(
     policy: ArrayLike | None = None,
     direction: ArrayLike | None = None,
 ) -> float | Floats:
-    r"""Loss of a design for policy evaluation, :math:`c^\top A(b)^- c`.
+    r"""Return the loss of a design for policy evaluation, :math:`c^\top A(b)^- c`.
 
     It is n times the mean squared error of the weighted least-squares estimate of
-    :math:`c^\top\theta` after n rounds spread as b says. It equals :math:`\min \|v\|^2` over v with
-    :math:`\sum_a v_a \sqrt{b(a)}\, x(a)/\sigma(a) = c`, and is :math:`+\infty` when c is not in
-    the range of A(b): then the design cannot estimate the value at all.
+    :math:`c^\top\theta` after n rounds in the proportions b. It equals :math:`\min \|v\|^2` over v
+    with :math:`\sum_a v_a \sqrt{b(a)}\, x(a)/\sigma(a) = c`, and is :math:`+\infty` when c is not
+    in the range of A(b): then the design cannot estimate the value at all.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def pe_loss(
     variances : array-like, shape (..., A)
         Positive noise variances; 0 is allowed where the features of an action are all 0.
     policy, direction : array-like, shape (A,) or (d,)
-        Exactly one: the target policy, or c itself.
+        Pass exactly one of them: the target policy, or the vector c itself.
 
     Returns
     -------
@@ -141,8 +141,8 @@ def pe_loss(
 
     Notes
     -----
-    To decide whether c is in the range of A(b), columns are scaled to one; the part of c outside
-    the range may be at most 1e-9 of c. One design costs O(A d^2).
+    To decide whether c is in the range of A(b), columns are scaled to unit size; the part of c
+    outside the range may be at most 1e-9 of c. The cost is O(A d^2) for each design.
 
     References
     ----------
@@ -255,7 +255,7 @@ def _losses(spectrum: _Spectrum, targets: Floats) -> Floats:
 def _quotients(targets: Floats, scale: Floats) -> tuple[Floats, NDArray[np.int32]]:
     """Return targets / scale divided by a power of two, which keeps them in range, and the power.
 
-    Where a design has next to none of a feature, its scale may be as small as floats get.
+    If a design hardly uses a feature, the scale of this feature may be close to the smallest float.
     """
     with np.errstate(over="ignore"):
         plain = targets / scale
@@ -269,7 +269,7 @@ def _quotients(targets: Floats, scale: Floats) -> tuple[Floats, NDArray[np.int32
 
 
 def _coordinates(matrix: Floats, vectors: Floats) -> Floats:
-    """Matrix times vector: one matrix for all vectors, or one each."""
+    """Multiply matrix and vector: one matrix for all vectors, or one matrix for each."""
     if matrix.ndim == 2:
         return np.asarray(vectors @ matrix.T)
     return np.asarray((matrix @ vectors[..., None])[..., 0])
@@ -290,9 +290,9 @@ def _factor(kernel: Floats) -> Floats:
 
 
 def solid_parts(correlations: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues that are not rounding errors, and their vectors, of a matrix with diagonal one.
+    """Return eigenvalues that are no rounding errors, and their vectors, for a unit diagonal.
 
-    With a unit diagonal the rank is judged in no particular units.
+    With a unit diagonal, the rank does not depend on units.
     """
     eigenvalues, vectors = np.linalg.eigh(correlations)
     solid = eigenvalues > FACTOR_ROUNDING * len(correlations) * eigenvalues[-1]

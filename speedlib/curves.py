@@ -1,4 +1,4 @@
-"""Curves of mean squared error: errors, regret, slopes with intervals, files."""
+"""Curves of mean squared error, with regret, slopes and their intervals, and files."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class MSECurves:
     standard_error : array, shape (S, N)
         Monte Carlo standard error of `mse`.
     inestimable : array, shape (S, N)
-        Share of replications whose pulls do not determine the value; they enter `mse` through a
-        generalised inverse.
+        Share of replications whose pulls do not determine the value. In `mse`, these replications
+        are estimated with a generalised inverse.
     oracle_loss : array, shape (N,)
         The exact oracle loss :math:`L_n^* = \min_b c^\top A(b)^- c / n` without rounding.
     group_means : array, shape (S, N, G)
@@ -124,8 +124,8 @@ class MSECurves:
         Returns
         -------
         Slope
-            The interval is a percentile bootstrap over groups of replications, each budget
-            resampled by itself, since budgets are simulated independently. A regret that is not
+            The interval is a percentile bootstrap over groups of replications. Each budget is
+            resampled separately, since budgets are simulated independently. A regret that is not
             positive has no logarithm, so resamples with such a regret are left out. If these are
             more than a tenth of all resamples, the interval is the whole line.
 
@@ -220,7 +220,7 @@ class MSECurves:
         return pd.DataFrame(columns)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to an ``.npz`` file, whole or not at all.
+        """Write everything to an ``.npz`` file; if writing fails, no partial file is left.
 
         Parameters
         ----------

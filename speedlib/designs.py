@@ -58,7 +58,7 @@ TOLERANCES = {
 
 
 class DesignWarning(UserWarning):
-    """A design missed its tolerance, or an interval relies on a guess; the text names the cure.
+    """A design missed its tolerance, or an interval relies on a guess; the message names the cure.
 
     Examples
     --------
@@ -84,14 +84,15 @@ class Design:
         (large is good). G: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` with unit variances.
     efficiency_bound : float
         Certified: no design is more efficient than this one by a factor above
-        ``1 / efficiency_bound``. One means optimal.
+        ``1 / efficiency_bound``. The value 1 means that this design is optimal.
     support : ndarray of int
         Actions with positive weight.
     dual : ndarray, shape (d,) or (d, k)
         Dual solution that proves the bound. PE: y with :math:`|x(a)^\top y| \le \sigma(a)` for
         every action, so :math:`(c^\top y)^2` is a lower bound on the value of every design.
-        Otherwise a matrix G with :math:`|G^\top x(a)| \le \sigma(a)`, unit variances for ``"G"``; k
-        is d, and for ``"linear"`` the rank of K: see `speedlib.solvers.exchange`.
+        For the other criteria a matrix G with :math:`|G^\top x(a)| \le \sigma(a)`, where
+        :math:`\sigma(a) = 1` for ``"G"``. The number k of its columns is the rank of K for
+        ``"linear"`` and d otherwise: see `speedlib.solvers.exchange`.
     criterion : str
         One of ``CRITERIA``.
     iterations : int
@@ -102,13 +103,13 @@ class Design:
 
     Notes
     -----
-    With costs every value above is per unit of money: the mean squared error times the budget B,
-    for PE :math:`c^\top A(b)^- c \sum_a b(a)\kappa(a)`. For limits, or several policies, the
-    certificate is a matrix Y (a vector for one policy) such that no design b within the limits has
-    :math:`\sum_a b(a)\,(|Y^\top x(a)|^2/\sigma^2(a) - \kappa(a)) > 0`. Then the value of each is
-    at least :math:`(\mathrm{Tr}\,C^\top Y)^2`, where the columns of C are
-    :math:`\sqrt{\omega_k}\,c_k`. Without limits this says :math:`|Y^\top x(a)|^2 \le
-    \sigma^2(a)\,\kappa(a)` for each action.
+    With costs, every value above is per unit of money. For PE the value is :math:`c^\top A(b)^- c
+    \sum_a b(a)\kappa(a)`, the mean squared error times the budget B. For limits, or several
+    policies, the certificate is a matrix Y (a vector for one policy) such that no design b within
+    the limits has :math:`\sum_a b(a)\,(|Y^\top x(a)|^2/\sigma^2(a) - \kappa(a)) > 0`. Then the
+    value of every design within the limits is at least :math:`(\mathrm{Tr}\,C^\top Y)^2`, where the
+    columns of C are :math:`\sqrt{\omega_k}\,c_k`. Without limits this says :math:`|Y^\top x(a)|^2
+    \le \sigma^2(a)\,\kappa(a)` for each action.
 
     Examples
     --------
@@ -158,16 +159,17 @@ def optimal_design(
     most: ArrayLike | None = None,
     tolerance: float | None = None,
 ) -> Design:
-    r"""Optimal design with a certificate of its efficiency.
+    r"""Find the optimal design, with a certificate of its efficiency.
 
-    Minimise over all designs b, with :math:`A(b)` the information matrix:
+    The design b minimises one of these criteria, where :math:`A(b)` is its information matrix:
 
     - ``"PE"``: :math:`c^\top A(b)^- c`, the mean squared error of the value estimate times n
       (c-optimality; solved exactly by Elfving's linear program, at most d support points);
     - ``"A"``: :math:`\mathrm{Tr}\,A(b)^{-1}`;
     - ``"D"``: :math:`-\log\det A(b)`;
-    - ``"G"``: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)`, with unit variances as in the paper: by
-      Kiefer and Wolfowitz the D-optimal design of the raw features, and the best value is d;
+    - ``"G"``: :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)`, with unit variances as in the paper. By
+      the theorem of Kiefer and Wolfowitz, the D-optimal design for unit variances is best, and the
+      best value is d;
     - ``"linear"``: :math:`\mathrm{Tr}(A(b)^{-1} K)` with K positive semidefinite.
 
     Parameters
@@ -176,21 +178,21 @@ def optimal_design(
         One row x(a) per action.
     variances : array-like, shape (A,)
         Positive noise variances (checked but not used by ``"G"``). Where the features of an
-        action are all 0, its variance may be 0: it informs nothing and gets no share.
+        action are all 0, its variance may be 0: the action gives no information and gets no share.
     criterion : {"PE", "A", "D", "G", "linear"}
         What to minimise.
     policy, direction : array-like, shape (A,) or (d,); or (K, A) or (K, d)
-        For ``"PE"`` exactly one of them: the target policy, or c itself. With K rows, the weighted
-        average :math:`\sum_k \omega_k\, c_k^\top A(b)^- c_k` is minimised.
+        ``"PE"`` requires exactly one of them: the target policy, or the vector c itself. With K
+        rows, the weighted average :math:`\sum_k \omega_k\, c_k^\top A(b)^- c_k` is minimised.
     matrix : array-like, shape (d, d)
         For ``"linear"``: the matrix K.
     importance : array-like, shape (K,), optional
-        For several policies: the :math:`\omega_k`, at least 0, which are divided by their sum; by
-        default all equal.
+        The weights :math:`\omega_k` of several policies, at least 0. They are divided by their sum;
+        by default all are equal.
     costs : array-like, shape (A,), or number, optional
         What a round of each action costs, positive. The budget is then in money: the criterion is
-        multiplied by the mean cost of a round (for ``"D"`` the information is divided by it). Not
-        for ``"G"``.
+        multiplied by the mean cost of a round (for ``"D"`` the information is divided by it).
+        ``"G"`` takes no costs.
     least, most : array-like, shape (A,), or number, optional
         Bounds on the share of the rounds that each action receives, for ``"PE"``, ``"A"`` and
         ``"linear"``. By default 0 and 1.
@@ -211,9 +213,10 @@ def optimal_design(
     Warns
     -----
     DesignWarning
-        If the certified efficiency is below ``1 - tolerance``. For ``"G"`` the D problem is solved
-        to ever smaller gaps until :math:`\max_a x(a)^\top A_1(b)^{-1} x(a) \le d / (1 -` tolerance
-        :math:`)`, rounding included; the warning says which gap was reached.
+        If the certified efficiency is below ``1 - tolerance``. For ``"G"``, the solver improves a
+        D-optimal design until :math:`\max_a x(a)^\top A_1(b)^{-1} x(a)` is at most d / (1 -
+        tolerance), with an allowance for rounding errors. If it cannot, the warning gives the value
+        that was reached.
 
     References
     ----------
@@ -261,20 +264,21 @@ def design_efficiency(
     least: ArrayLike | None = None,
     most: ArrayLike | None = None,
 ) -> float:
-    r"""Certified lower bound on the efficiency of any design.
+    r"""Find a certified lower bound on the efficiency of a given design.
 
-    The efficiency is the best value of the criterion divided by that of b (for ``"D"``:
-    :math:`(\det A(b) / \det A(b^*))^{1/d}`), which is the factor by which the rounds could be cut.
-    The best value is replaced by the certified lower bound of the solver, so the result is close to
-    the true efficiency and exceeds it at most by rounding errors in the value of b.
+    The efficiency is the best value of the criterion divided by its value at b. For ``"D"`` it is
+    :math:`(\det A(b) / \det A(b^*))^{1/d}`, where :math:`b^*` is the best design. With the best
+    design, this fraction of the rounds would give the same precision. The best value is replaced by
+    the certified lower bound of the solver, so the result is close to the true efficiency and
+    exceeds it at most by rounding errors in the value of b.
 
     Parameters
     ----------
     weights : array-like, shape (A,)
         The design b: non-negative, summing to one.
     features, variances, criterion, policy, direction, matrix, importance, costs, least, most
-        As in :func:`optimal_design`. With bounds, b must be within them and is compared with the
-        best design that is.
+        As in :func:`optimal_design`. With bounds, b must be within them, and is compared with the
+        best design within them.
 
     Returns
     -------
@@ -284,7 +288,8 @@ def design_efficiency(
     Warns
     -----
     DesignWarning
-        If the best value is not known to the usual tolerance; the bound holds, but may be low.
+        If the best value is not known to the usual tolerance; the bound is then valid, but may be
+        low.
 
     Examples
     --------

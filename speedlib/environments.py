@@ -107,7 +107,7 @@ def unit_ball(
     low_variance, high_variance : float
         Variances of the optimal and of the informative action, positive.
     optimal_probability, informative_probability : float
-        Target probabilities of the two; the others share the rest evenly.
+        Target probabilities of these two actions; the other actions share the rest evenly.
     noise : str
         Noise law of the bandit.
 
@@ -169,7 +169,7 @@ def motivating_example(
     optimal_probability: float = 0.9,
     noise: str = "gaussian",
 ) -> Environment:
-    r"""Return the paper's motivating example: one action along each axis, all others between them.
+    r"""Return the paper's motivating example: two actions along the axes, all others between them.
 
     The parameter is :math:`\theta_* = (1, 0)`, and all actions but the first and the second are
     :math:`(1, 1)/\sqrt2`.
@@ -304,8 +304,8 @@ def one_hot(policy: ArrayLike, variances: ArrayLike, *, noise: str = "gaussian")
 def threshold_policy(variances: ArrayLike, n_low: int, low_probability: float) -> Floats:
     r"""Return the target policy of the data experiments.
 
-    The `n_low` actions of highest variance share the probability `low_probability`; the rest is
-    spread evenly over the other actions.
+    The `n_low` actions of highest variance share the probability `low_probability`; the other
+    actions share the rest evenly.
 
     Parameters
     ----------
@@ -313,12 +313,13 @@ def threshold_policy(variances: ArrayLike, n_low: int, low_probability: float) -
     n_low : int
         Number of actions with low probability, 1 to A - 1 (40 for red wine, 30 for air quality).
     low_probability : float
-        What they share, between 0 and 1.
+        Probability that these actions share, between 0 and 1.
 
     Notes
     -----
     In the paper (file addl_expt.tex) the actions whose variance crosses a level tau are "set with
-    low target probability". Their number is given, but neither tau nor the probability.
+    low target probability". The paper gives the number of these actions, but neither tau nor the
+    probability.
     """
     variances = check_variances(variances, allow_zero=True)
     n_low = check_count("n_low", n_low, 1)
@@ -348,7 +349,7 @@ def fit_environment(
     X : array, shape (N, d)
         Features, one row per sample.
     y : array, shape (N,)
-        Target, which the fitted rewards mimic.
+        Target of each sample; the fitted rewards imitate it.
     n_low, low_probability
         See `threshold_policy`.
     preprocessing

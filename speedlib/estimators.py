@@ -43,13 +43,14 @@ class WeightedRows:
     r"""The pulled actions as rows of a least-squares problem, with their singular values.
 
     The rows are :math:`\sqrt{T(a)/\sigma^2(a)}\, x(a)^\top` of the pulled actions only, with each
-    feature divided by its largest size, so units do not matter. Factors of the rows, and not of
-    their normal equations, keep twice the digits where some actions inform far more than others.
+    feature divided by its largest size, so units do not matter. Factorising the rows, rather than
+    the normal equations, keeps twice the digits if some actions give far more information than
+    others.
 
     Parameters
     ----------
     index : array of int, shape (..., k)
-        The pulled actions, filled up with others of weight zero.
+        The pulled actions, filled up with other actions of weight zero.
     root : array, shape (..., k)
         Square roots of the weights.
     scale : array, shape (d,)
@@ -57,7 +58,7 @@ class WeightedRows:
     left, right : array, shape (..., k, r) and (..., r, d)
         Singular vectors.
     inverse : array, shape (..., r)
-        Inverse singular values, 0 for those that count as zero.
+        Inverse singular values; 0 for a singular value that counts as zero.
     """
 
     index: Counts
@@ -128,10 +129,10 @@ def value_coefficients(
 
     Notes
     -----
-    Cost O(k d^2) per replication with k pulled actions. Where they do not span the direction, a
-    generalised inverse is used: the sum of :math:`\ell_a x(a)` is then not c. Well-conditioned
-    replications use the normal equations, and all share one product with the features. The others
-    use singular values of the weighted rows, which keep twice the digits.
+    Cost O(k d^2) per replication with k pulled actions. If these do not span the direction c, a
+    generalised inverse is used, and the sum of :math:`\ell_a x(a)` is then not c. Well-conditioned
+    replications use the normal equations and share one product with the features. The other
+    replications use singular values of the weighted rows, which keep twice the digits.
     """
     check_order(features, {"counts": counts, "variances": variances}, {"direction": direction})
     features = check_features(features)
@@ -220,7 +221,7 @@ def policy_value(
     direction : array, shape (d,)
         The vector c; see `speedlib.criteria.target_direction`.
     variances : array, shape (..., A)
-        Variances that the standard error is computed from (true or estimated), positive; 0 is
+        True or estimated variances, from which the standard error is computed; positive, but 0 is
         allowed where the features of an action are all 0. One row for all replications of the
         rewards, or one for each; rewards of a single experiment take a single row.
     weights : array, shape (..., A), optional

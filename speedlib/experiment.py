@@ -1,4 +1,4 @@
-r"""An experiment that lives: rewards come late, some never, and the process stops every night.
+r"""A live experiment: rewards come late, some never, and the process may stop every night.
 
 `Experiment` keeps the books of a single trial. It plans batches of any size, takes rewards in any
 order and number, and says at any time what was requested, what came and what is still owed. Its
@@ -47,14 +47,14 @@ VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Actions of visitors, drawn one after the other, with what has to be logged.
+    """Actions drawn for visitors, one after the other, with the probabilities to be logged.
 
     Attributes
     ----------
     actions : ndarray of int, shape (V,)
         The action of each visitor.
     propensities : ndarray, shape (V,)
-        The probability with which this action was drawn, given all before: log it.
+        The probability with which the visitor's action was drawn, given all earlier draws. Log it.
     probabilities : ndarray, shape (V, A)
         The probabilities of all actions for each visitor.
     """
@@ -71,12 +71,13 @@ class Books:
     Attributes
     ----------
     asked, came : ndarray of int, shape (A,)
-        Tries that were requested, and rewards that came, of each action since the beginning.
+        For each action, the number of requested tries and the number of rewards that came, since
+        the beginning.
     owed : ndarray of int, shape (A,)
-        Rewards that have not come, and were not written off.
+        Rewards that have neither come nor been written off.
     written_off : ndarray of int, shape (A,)
-        Rewards that have not come, and without which the experiment has gone on. One that comes
-        late is used still, and is no longer counted here.
+        Missing rewards without which the experiment has continued. If such a reward comes late, it
+        is still used, and is no longer counted here.
     extra : ndarray of int, shape (A,)
         Rewards beyond those that were requested.
     """
@@ -89,7 +90,7 @@ class Books:
 
 
 class Experiment:
-    r"""A single trial with its books, which can be stopped, stored and gone on with.
+    r"""A single trial with its books, which can be stopped, stored and continued.
 
     Parameters
     ----------
@@ -98,18 +99,18 @@ class Experiment:
     features : array, shape (A, d)
     policy : array, shape (A,) or (K, A)
     rounds : int
-        The budget: tries, or money with costs.
+        The budget: a number of tries or, with costs, an amount of money.
     seed : int
-        Decides all that is drawn.
+        Seed of all random draws.
     names : iterable of str, optional
-        Names of the actions, for `tell`; by default numbers from "0".
+        Names of the actions, as `tell` takes them; by default "0", "1", and so on.
     variances, importance, costs, least, most, history
         As in `speedlib.trials.Strategy.begin`.
 
     Attributes
     ----------
     trial : Trial
-        The trial. Drive it by the experiment only.
+        The trial. Call its methods through the experiment only.
     names : tuple of str
 
     Raises
@@ -197,7 +198,7 @@ class Experiment:
 
     @property
     def history_determines(self) -> Identifiability | None:
-        """Which variances the earlier rewards determine; None without any.
+        """Which variances the earlier rewards determine; None without earlier rewards.
 
         Actions with a single earlier reward do not count, since one reward has no scatter.
         """
@@ -211,22 +212,22 @@ class Experiment:
         """Return how often to try each action next, shape (A,); these tries count as made.
 
         A batch has the proportions of the plan. While a strategy explores, a batch that is larger
-        than the plan is filled up by more exploration, so that a day is not wasted; exploration
-        takes at most half of the budget.
+        than the plan is filled up with more exploration. Exploration takes at most half of the
+        budget.
 
         Parameters
         ----------
         size : int, optional
-            Tries of the batch, at least 1; by default all that is planned in this phase.
+            Number of tries in the batch, at least 1; by default all planned tries of this phase.
         wait : bool
-            Whether to wait for owed rewards before the next phase: no try is requested then. If
-            not, they are written off, and the next phase is decided by what came. If that is too
-            little to decide by, an error says so.
+            If True, no try of the next phase is requested while rewards are owed. If False, the
+            owed rewards are written off, and the rewards that came decide the next phase. If these
+            rewards are too few, an error is raised.
 
         Returns
         -------
         array of int, shape (A,)
-            All zeros if everything was requested, or rewards are to be waited for.
+            All entries are 0 if every try has been requested, or if owed rewards must come first.
         """
         size = None if size is None else check_count("size", size, 1)
         check_flag("wait", wait)
@@ -240,13 +241,13 @@ class Experiment:
     def assign(self, visitors: int = 1, *, wait: bool = True) -> Assignment:
         """Draw the actions of visitors, who come one after the other; these tries count as made.
 
-        Each visitor's action is drawn with the proportions of what the plan still holds. So the
-        plan is kept exactly at its end, and every probability is known before the draw.
+        Each visitor's action is drawn in proportion to the tries that the plan still holds. So the
+        plan is met exactly at its end, and every probability is known before the draw.
 
         Parameters
         ----------
         visitors : int
-            How many, at least 1. Fewer are assigned where the plan ends before.
+            Number of visitors, at least 1. Fewer are assigned if the plan ends first.
         wait : bool
             As for `ask`.
         """
@@ -274,7 +275,7 @@ class Experiment:
         Parameters
         ----------
         actions : Rewards, or sequence of str or int, shape (m,)
-            Statistics of rewards, or the action of each by its name or number.
+            Statistics of rewards, or the name or number of each reward's action.
         rewards : array, shape (m,), optional
             The rewards, unless they are in `actions`.
         """
@@ -303,10 +304,11 @@ class Experiment:
         least: ArrayLike | None = None,
         most: ArrayLike | None = None,
     ) -> None:
-        """Set other costs and bounds from now on; what is left out is not limited.
+        """Set new costs and bounds for all later tries; an argument left out sets no limit.
 
-        What is still planned is planned again. That depends on exploration alone, so the estimate
-        stays valid, if the new limits do not follow from what later rewards show.
+        The tries that are still to be requested are planned again. The new plan depends on
+        exploration alone. So the estimate stays valid if the new limits were not chosen because of
+        later rewards.
         """
         trial = self.trial
         if not isinstance(trial, ExploreThenCommitTrial) or not trial.strategy.within_limits:
@@ -319,9 +321,10 @@ class Experiment:
         trial.replan(Limits.of(len(self.names), costs=costs, least=least, most=most), self._made)
 
     def estimate(self, policy: ArrayLike | None = None) -> ValueEstimate:
-        """Estimate the value from what came, also before the end; see `Trial.estimate_of`.
+        """Estimate the value from the rewards so far, also before the end; see `Trial.estimate_of`.
 
-        The interval is for one look, at an end that does not depend on what it shows.
+        The interval is valid for one look, at an end that does not depend on what the interval
+        shows.
 
         Raises
         ------
@@ -356,7 +359,7 @@ class Experiment:
         Raises
         ------
         ValueError
-            If the text is no experiment, or of a later version of the format.
+            If the text is no experiment, or was written by a later version of the format.
         """
         parts = parts_of(text, "experiment", VERSION)
         needed = ("names", "asked", "made in this phase", "written off", "came", "visitors")

@@ -51,7 +51,7 @@ def exploration_design(
     Parameters
     ----------
     name : {"pca", "uniform", "identifiable"}
-        ``"pca"``: the paper's, see `pca_directions`; ``"uniform"``: every action equally;
+        ``"pca"``: the paper's design, see `pca_directions`; ``"uniform"``: every action equally;
         ``"identifiable"``: see `identifiable_design`.
     features : array, shape (A, d)
     rng : numpy.random.Generator
@@ -85,11 +85,12 @@ def exploration_design(
 def identifiable_design(features: ArrayLike) -> Floats:
     r"""Return the design that determines the variances best, shape (A,).
 
-    Variances are linear in :math:`\Sigma_*`, :math:`\sigma^2(a) = \varphi(a)^\top
-    \operatorname{svec}\Sigma_*` with :math:`\varphi(a) = \operatorname{svec}(x(a)x(a)^\top)`, and
-    exploration is a regression on them. This is its D-optimal design: it maximises the determinant
-    of :math:`\sum_a b(a)\,\varphi(a)\varphi(a)^\top` on the span of the :math:`\varphi(a)`, so the
-    explored actions determine the variance of *every* action.
+    Variances are linear in :math:`\Sigma_*`: :math:`\sigma^2(a) = \varphi(a)^\top
+    \operatorname{svec}\Sigma_*` with :math:`\varphi(a) = \operatorname{svec}(x(a)x(a)^\top)`. So
+    exploration is a regression on the :math:`\varphi(a)`. This design is D-optimal for the
+    regression: it maximises the determinant of :math:`\sum_a b(a)\,\varphi(a)\varphi(a)^\top` on
+    the span of the :math:`\varphi(a)`, so the explored actions determine the variance of *every*
+    action.
 
     Parameters
     ----------
@@ -103,8 +104,8 @@ def identifiable_design(features: ArrayLike) -> Floats:
     Notes
     -----
     The design does not depend on the coordinates of the features. Its support has at least r and at
-    most r(r+1)/2 actions, where r is the dimension of the span. Cost: a few passes over A points in
-    r dimensions, r at most d(d+1)/2. Weltz et al. explore in this spirit.
+    most r(r+1)/2 actions, where r is the dimension of the span. The cost is a few passes over A
+    points in r dimensions, with r at most d(d+1)/2. Weltz et al. explore in a similar way.
 
     References
     ----------
@@ -131,12 +132,12 @@ def pca_directions(features: ArrayLike) -> Floats:
     Notes
     -----
     Section 4.1 of the paper requires the d most significant principal directions of the
-    d-dimensional features, so all d of them, and "one random action" of each. It does not say which
-    actions belong to a direction. Here an action belongs to the direction with which its line
-    encloses the smallest angle, and one action of each direction is drawn uniformly. A direction
-    without actions takes the closest action that is not the only one of its own direction or, if
-    there is none, the closest of all. Actions whose features are all 0 say nothing about the
-    variances and belong to no direction.
+    d-dimensional features, which are all of them, and "one random action" of each direction. It
+    does not say which actions belong to a direction. Here an action belongs to the direction to
+    which its line has the smallest angle, and one action of each direction is drawn uniformly. A
+    direction without actions takes the closest action that is not the only action of another
+    direction. If there is no such action, it takes the closest of all. Actions whose features are
+    all 0 say nothing about the variances and belong to no direction.
     """
     features = check_features(features)
     _, vectors = np.linalg.eigh(features.T @ features)
@@ -166,7 +167,7 @@ def _one_action_per_direction(
 def exploration_counts(
     weights: Floats, rounds: ArrayLike, rng: np.random.Generator, sampling: str = "random"
 ) -> Counts:
-    """Lay out the pulls of an exploration design.
+    """Return numbers of pulls for an exploration design.
 
     Parameters
     ----------
@@ -205,8 +206,8 @@ def check_exploration_length(rule: Any) -> int | str:
     Parameters
     ----------
     rule : int or str
-        A number of rounds, ``"sqrt"``, ``"n^0.6"``, ``"0.5*n^0.5"``, or ``"tuned"``: the data
-        decide.
+        A number of rounds, ``"sqrt"``, ``"n^0.6"``, ``"0.5*n^0.5"``, or ``"tuned"``, with which the
+        data decide.
     """
     if not isinstance(rule, str):
         return check_count("exploration_rounds", rule, 1)

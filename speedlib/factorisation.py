@@ -36,15 +36,15 @@ class Factors:
     left : array, shape (R, k)
         A row for each row of the matrix; zeros if no entry of that row is known.
     right : array, shape (C, k)
-        A row for each column of the matrix, with the same rule. Factors are determined only up to a
-        rotation. Here the columns of `right` are orthogonal, the longest comes first, and the
-        largest entry of each is positive.
+        A row for each column of the matrix; zeros if no entry of that column is known. Factors are
+        determined only up to a rotation. Here the columns of `right` are orthogonal, the longest
+        comes first, and the largest entry of each is positive.
     residuals : array, shape (N,)
         Known entries minus the product of the factors.
     objective : float
         The value of the objective that `factorise` minimises.
     iterations : int
-        Rounds of the alternation.
+        Number of rounds of the alternation.
     """
 
     left: Floats
@@ -82,10 +82,10 @@ def factorise(
         The penalty :math:`\lambda`, positive, in the unit of `values`. Without it, a row with fewer
         known entries than factors would have arbitrary factors.
     tolerance : float
-        Relative fall of the objective below which the alternation ends.
+        The alternation ends when a round lowers the objective by less than this share.
     max_iterations : int
     rng : numpy.random.Generator or int
-        Source of the factors to begin with.
+        Source of the initial factors.
 
     Returns
     -------
@@ -99,12 +99,12 @@ def factorise(
 
     Notes
     -----
-    A round solves R regressions and then C, each with k unknowns, and costs :math:`O(Nk^2 + (R +
-    C)k^3)`. The penalty of a row grows with the number of its known entries, as Zhou, Wilkinson,
-    Schreiber and Pan (2008, AAIM, LNCS 5034) proposed for ratings of movies. The problem is not
-    convex, and where the alternation ends may depend on where it begins. When the whole matrix is
-    known, the product of the best factors is its singular value decomposition, cut at rank k, with
-    singular values lowered by :math:`\lambda\sqrt{RC}`.
+    A round solves R regressions for the rows and then C for the columns, each with k unknowns, and
+    costs :math:`O(Nk^2 + (R + C)k^3)`. The penalty of a row grows with the number of its known
+    entries, as Zhou, Wilkinson, Schreiber and Pan (2008, AAIM, LNCS 5034) proposed for ratings of
+    movies. The problem is not convex, and the result may depend on the initial factors. When the
+    whole matrix is known, the product of the best factors is its singular value decomposition, cut
+    at rank k, with singular values lowered by :math:`\lambda\sqrt{RC}`.
     """
     from scipy import sparse
 

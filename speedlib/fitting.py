@@ -136,7 +136,7 @@ def fit_model(
         the variances stay quadratic in the features. The added part is this share on average over
         the rows.
     tolerance : float
-        Relative change of theta at which the alternation ends.
+        The alternation ends when theta changes by less than this share.
     max_iterations : int
 
     Returns
@@ -145,7 +145,8 @@ def fit_model(
 
     Notes
     -----
-    The paper fits "a weighted least square estimate" of both without saying how (file expt.tex).
+    The paper fits "a weighted least square estimate" of means and variances without saying how
+    (file expt.tex).
     """
     check_order(X, {"y": y}, name="X")
     X = check_features(X, "X")
@@ -173,7 +174,7 @@ def fit_model(
 
 
 def fit_variances(X: ArrayLike, squares: ArrayLike, *, variance_floor: float = 0.05) -> Floats:
-    r"""Fit quadratic variances to squared residuals, for residuals that come from elsewhere.
+    r"""Fit quadratic variances to squared residuals of any model.
 
     .. math:: \Sigma = \arg\min_{S\succeq0} \sum_i \bigl[x_i^\top S x_i - e_i^2\bigr]^2
 
@@ -221,7 +222,7 @@ def _regress(X: Floats, squares: Floats, floor: float, start: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Fitted variances against squared residuals, in groups of rows.
+    """Fitted variances compared with squared residuals, in groups of rows.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ __all__ = ["Identifiability", "identifiability", "quadratic_coordinates"]
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:
-    r"""What a design determines of the noise matrix.
+    r"""Which parts of the noise matrix a design determines.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Identifiability:
         Dimension of the span of the :math:`\operatorname{svec}(x(a)x(a)^\top)` of the explored
         actions: how many linear functions of :math:`\Sigma_*` the data determine.
     unknowns : int
-        Entries of :math:`\Sigma_*`: d(d+1)/2.
+        Number of free entries of the symmetric noise matrix :math:`\Sigma_*`: d(d+1)/2.
     determined : array of bool, shape (A,)
         Whether the variance of each action is a function of the explored actions' variances.
 
@@ -57,9 +57,10 @@ class Identifiability:
 def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
     r"""Find which variances an exploration determines.
 
-    The variances of the explored actions are determined by enough rewards of each. Since
-    :math:`\sigma^2(a) = \varphi(a)^\top \operatorname{svec}\Sigma_*` is linear, so are those of
-    all actions whose :math:`\varphi(a)` lies in the span of theirs, and of no others.
+    Enough rewards of an explored action determine its variance. Each variance :math:`\sigma^2(a) =
+    \varphi(a)^\top \operatorname{svec}\Sigma_*` is linear in the noise matrix :math:`\Sigma_*`. So
+    the variance of another action is determined if and only if its quadratic features
+    :math:`\varphi(a)` lie in the span of the quadratic features of the explored actions.
 
     Parameters
     ----------
@@ -78,8 +79,8 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
 
     Notes
     -----
-    Neither the lengths of the actions nor the basis of the features matter, within what floats
-    resolve: lengths and conditions up to about 1e8. Cost O(A d^4).
+    The result depends neither on the lengths of the actions nor on the basis of the features, for
+    ratios of lengths and condition numbers up to about 1e8. The cost is O(A d^4).
 
     Examples
     --------
@@ -100,9 +101,9 @@ def identifiability(features: ArrayLike, weights: ArrayLike) -> Identifiability:
 def quadratic_coordinates(features: ArrayLike) -> Floats:
     """Return the quadratic features in coordinates of their span, shape (A, r).
 
-    The coordinates are those in which the second moment of the quadratic features, all taken at
-    unit length, is the identity. Whatever the basis in which the features are given, however
-    nearly collinear they are, regressions are as well conditioned as the set of actions allows.
+    In these coordinates the second moment of the quadratic features, each scaled to unit length, is
+    the identity. So regressions are as well conditioned as the set of actions allows. This holds in
+    whatever basis the features are given, and however nearly collinear they are.
     """
     return coordinates(check_features(features))
 

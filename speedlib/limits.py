@@ -1,7 +1,7 @@
 """What an action costs, and how large its share of the rounds may be.
 
-Costs and limits change which designs may be chosen, and what they are compared by. `Limits` holds
-them, checked; `speedlib.designs.optimal_design` finds the best design within them.
+Costs and limits change which designs may be chosen, and by which value they are compared. `Limits`
+checks and holds them; `speedlib.designs.optimal_design` finds the best design within them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEPS = 100
 
 
 class Largest(NamedTuple):
-    """The largest value that scores can have per cost, at most; and a design that has it."""
+    """An upper bound on the largest score per unit of cost, and a design that attains it."""
 
     value: float
     design: Floats
@@ -44,7 +44,7 @@ class Limits:
 
     See Also
     --------
-    Limits.of : From what a user may leave out.
+    Limits.of : Limits with default values for the arguments left out.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Limits:
         least: ArrayLike | None = None,
         most: ArrayLike | None = None,
     ) -> Limits:
-        """Return limits from what is given; one number serves all actions.
+        """Return limits from the given arguments; a single number holds for all actions.
 
         Parameters
         ----------
@@ -129,10 +129,11 @@ class Limits:
                 )
 
     def nearest(self, weights: ArrayLike) -> Floats:
-        r"""Return :math:`\min(\max(t\,b, l), u)` with the t that makes it a design, shape (A,).
+        r"""Return :math:`\min(\max(t\,b, l), u)`, with t such that its sum is 1, shape (A,).
 
-        All shares that meet no bound keep their ratios. If the bounds leave too little for the
-        actions with a share, the others get the rest, as evenly as their bounds allow.
+        All shares that meet no bound keep their ratios. If the actions with a positive share reach
+        their bounds before the sum is 1, the other actions get the rest, as evenly as their bounds
+        allow.
         """
         b = check_policy(weights, len(self.costs), "weights")
         room = np.where(b > 0, self.most, self.least).sum()
@@ -144,9 +145,9 @@ class Limits:
     def largest(self, scores: Floats) -> Largest:
         r"""Return :math:`\max_b \sum_a b(a) q(a) / \sum_a b(a) \kappa(a)` within the limits.
 
-        A linear-fractional program, solved by Dinkelbach's method: with the best ratio t so far,
-        the largest :math:`\sum_a b(a) (q(a) - t \kappa(a))` is a knapsack, filled greedily. The
-        value that is returned is an upper bound, also where rounding ends the method early.
+        Dinkelbach's method solves this linear-fractional program. With the best ratio t so far,
+        maximising :math:`\sum_a b(a) (q(a) - t \kappa(a))` is a knapsack problem, which is solved
+        greedily. The returned value is an upper bound, even if rounding ends the method early.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ ACTION, PROBABILITY = "action", "probability"
 LOG = ("phase", ACTION, "reward")
 #: What to look at first where a log does not fit.
 _SAME = (
-    "check that table, budget, choices and seed are those of the start, and that no reward of an "
+    "check that table, budget, choices and seed are as at the start, and that no reward of an "
     "earlier phase has changed"
 )
 #: Largest phase allowed in a log of any length. In a longer log it is the number of rows, since a
@@ -60,11 +60,13 @@ class Actions:
     columns : tuple of str
         Names of the d features.
     lines : tuple of int
-        Line number of each action in the file, from 1. Empty for actions that come from no file.
+        Line number of each action in the file, from 1. Empty if the actions come from no file.
     costs, least, most : ndarray, shape (A,), or None
-        Costs of the actions, and bounds on their shares, where columns hold them.
+        Costs of the actions, and bounds on their shares of the rounds; None where no column holds
+        them.
     policies : ndarray, shape (K, A), or None
-        The target policies, where several columns hold them; `policy` is then their average.
+        The target policies, if several columns hold them; `policy` is then their average. None for
+        a single policy.
     """
 
     names: tuple[str, ...]
@@ -98,10 +100,11 @@ def read_actions(
     separator, decimal
         Separator of the entries and decimal mark: see `read_measurements`.
     policy : str or sequence of str
-        The column with the target policy, or the columns of several.
+        Name of the column with the target policy. For several target policies, the name of each
+        one's column.
     cost, least, most : str
         Columns that hold the costs and the bounds on shares of `speedlib.limits.Limits`; empty if
-        there are none. A column that is named here is no feature.
+        there are none. A column that is named here is not a feature.
 
     Returns
     -------
@@ -199,7 +202,7 @@ def read_log(
     Raises
     ------
     ValueError
-        If a column is missing, has no name or looks like a second one of the three; an action is
+        If one of the three columns is missing or occurs twice; a column has no name; an action is
         unknown; a phase is not a positive whole number; or a reward is not a number. The message
         names the file, the line and the column.
     """
@@ -244,7 +247,7 @@ class Progress:
     phase : int
         The phase whose pulls were requested last, from 1.
     asked, seen : ndarray of int, shape (A,)
-        Pulls of this phase that the strategy requested, and those in the log.
+        Pulls of each action in this phase: `asked` were requested, `seen` are in the log.
     estimate : ValueEstimate or None
         The estimated value, once all pulls are in the log.
     """
@@ -258,22 +261,22 @@ class Progress:
 def advance(
     trial: Trial, log: Sequence[Rewards], names: Iterable[str], *, closed: int = 0
 ) -> Progress:
-    """Pass the logged rewards to a new trial, phase by phase, until one is missing.
+    """Pass the logged rewards to a new trial, phase by phase, until a reward is missing.
 
     Parameters
     ----------
     trial : Trial
-        A single trial, new from `speedlib.Strategy.begin`; it receives the whole log. To read a
-        longer log, begin another trial with the same seed.
+        A single trial that `speedlib.Strategy.begin` has just returned; it receives the whole log.
+        To read a longer log, begin another trial with the same seed.
     log : sequence of Rewards
         The rewards of each phase, as `read_log` returns them.
     names : iterable of str
         Names of the A actions in their order, all different: a list, an array or an index.
     closed : int
-        Phases from the first that are closed: rewards that they lack are lost, and the experiment
-        goes on with those that came. A reward that comes after its phase was closed belongs into
-        the log of the phase in which it comes: otherwise it would change decisions that were made.
-        With 0 every reward is waited for, and none too many is accepted.
+        Number of closed phases, counted from the first phase. Their missing rewards count as lost,
+        and the experiment continues with the rewards that came. If a reward comes after its phase
+        was closed, log it under the phase in which it comes; otherwise it would change earlier
+        decisions. With 0, the experiment waits for every reward and accepts no surplus rewards.
 
     Returns
     -------

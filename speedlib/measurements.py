@@ -1,4 +1,4 @@
-"""A user's own table of measurements: a doubtful entry is reported, never guessed."""
+"""Read a user's own table of measurements: a doubtful entry is reported, never guessed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Measurements:
     notes : tuple of str
         Sentences that say what was assumed and what was left out.
     policy : ndarray, shape (N,), or None
-        The target policy: how often it takes each sample. None where no column holds it.
+        The target policy: how often the policy takes each sample. None where no column holds it.
     """
 
     columns: tuple[str, ...]
@@ -90,12 +90,13 @@ def read_measurements(
         without such a line it looks among the names of the columns for semicolons, then tabs, then
         commas.
     decimal : {"auto", "point", "comma"}
-        The decimal mark. ``"auto"`` looks at the entries of all features and the target: one that
-        can be read in only one way, such as 1.5, decides for the whole table. A table with both
-        marks is refused, and so is one in which every mark may separate thousands, as in 1.250 or
-        12,000.
+        The decimal mark. ``"auto"`` looks at the entries of all features and the target: a single
+        entry that can be read in only one way, such as 1.5, decides for the whole table. A table
+        with both marks is refused. A table in which every mark may separate thousands, as in 1.250
+        or 12,000, is refused, too.
     missing : {"refuse", "drop"}
-        Whether a missing entry is an error, or its row is left out and counted in the notes.
+        With ``"refuse"``, a missing entry is an error. With ``"drop"``, its row is left out, and
+        the notes give the number of these rows.
     missing_values : sequence of str
         Entries that mean a missing value, besides blanks, ``NA`` and similar ones. If -200 is such
         an entry, so is -200.0.
@@ -114,11 +115,12 @@ def read_measurements(
     ------
     ValueError
         If the file cannot be read; a column is unknown, has no name (such as the index that pandas
-        saves), looks like a second target, or is constant; an entry is not a number, or is too
-        large or small for squares; the target has no noise; a probability is negative, or those of
-        the kept rows do not sum to one; or too few rows remain. The message names the file, the
-        cure, and about ten faulty columns in the order of their lines, each with the line of its
-        first fault. It gives the number of the others.
+        saves), looks like a second target, or is constant; an entry is not a number, or is so large
+        or small that its square is no ordinary float; the target has no noise; a probability is
+        negative, or the probabilities of the kept rows do not sum to one; or too few rows remain.
+        The message names the file, the cure, and about ten faulty columns in the order of their
+        lines, each with the line of its first fault. If there are more, it gives the number of the
+        other faulty columns.
     """
     check_choice("decimal", decimal, ("auto", *DECIMALS))
     check_choice("missing", missing, MISSING)

@@ -58,7 +58,7 @@ def fit_psd(
     Returns
     -------
     Sigma : array, shape (..., d, d)
-        The minimiser (one of them, where the data determine it only in part).
+        The minimiser, or one of the minimisers if the data do not determine it.
     optimality : array, shape (...,)
         The number :math:`\max(-\lambda_{\min}(G), |\langle G, S\rangle| / q) / q`, with the
         gradient G in whitened coordinates and :math:`q^2 = \sum\rho_k^2q_k^2`. It vanishes exactly
@@ -66,13 +66,13 @@ def fit_psd(
 
     Notes
     -----
-    Coordinates are whitened so that the weighted second moment of the points is the identity; the
-    cone is invariant under that congruence and the problem becomes well conditioned. If a few
-    points are nearly dependent and do not determine the minimiser, a minimiser that is moderate in
-    whitened coordinates may be huge in the given ones. So in the first steps all actions, explored
-    or not, count a little. This makes the problem less well conditioned, so replications that have
-    not converged after these steps continue with the explored points alone. Each step costs O(d^4)
-    per replication; replications leave the iteration as they converge.
+    Coordinates are whitened so that the weighted second moment of the points is the identity; this
+    map preserves the cone of positive semidefinite matrices and makes the problem well conditioned.
+    If a few points are nearly dependent and do not determine the minimiser, a minimiser of moderate
+    size in whitened coordinates may be huge in the given coordinates. So in the first steps all
+    actions, explored or not, get a small weight. This makes the problem less well conditioned, so
+    replications that have not converged after these steps continue with the explored points alone.
+    Each step costs O(d^4) per replication; replications leave the iteration as they converge.
     """
     x = check_features(features)
     rows, d = check_finite("points", points), x.shape[1]

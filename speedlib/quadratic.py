@@ -1,4 +1,4 @@
-"""Symmetric matrices as vectors: variances that are quadratic in x are linear in svec(xx')."""
+"""Symmetric matrices as vectors: a variance that is quadratic in x is linear in svec(xx')."""
 
 from __future__ import annotations
 

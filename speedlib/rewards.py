@@ -1,4 +1,4 @@
-"""What was observed: per-action sufficient statistics of a set of rewards."""
+"""A set of observed rewards, summarised by sufficient statistics of each action."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = ["Rewards"]
 class Rewards:
     r"""Counts, means and scatters of the rewards of each action.
 
-    For action a with rewards :math:`R_1(a), \dots, R_{T(a)}(a)` this keeps
+    For action a with rewards :math:`R_1(a), \dots, R_{T(a)}(a)` an object of this class keeps
 
     .. math:: T(a), \qquad \bar r(a) = \frac1{T(a)} \sum_i R_i(a), \qquad
-              S(a) = \sum_i \bigl(R_i(a) - \bar r(a)\bigr)^2,
+              S(a) = \sum_i \bigl(R_i(a) - \bar r(a)\bigr)^2.
 
-    which is all that least squares for :math:`\theta_*` and for :math:`\Sigma_*` uses. Leading axes
-    hold independent replications, so one object describes a live experiment (shape ``(A,)``) or ten
+    Least squares for :math:`\theta_*` and for :math:`\Sigma_*` uses nothing else. Leading axes hold
+    independent replications, so one object describes a live experiment (shape ``(A,)``) or ten
     thousand simulated ones (shape ``(10000, A)``).
 
     Parameters
@@ -141,7 +141,7 @@ class Rewards:
         return cls(np.array(parts["counts"], dtype=np.int64), parts["means"], parts["scatters"])
 
     def to_json(self) -> str:
-        """Return the statistics as text: they are the same to the last bit when they are read.
+        """Return the statistics as text; `from_json` restores them to the last bit.
 
         Examples
         --------
@@ -158,7 +158,7 @@ class Rewards:
         Raises
         ------
         ValueError
-            If the text holds no rewards, or is of a later version.
+            If the text holds no rewards, or was written by a later version of the format.
         """
         return cls.from_dict(parts_of(text, "rewards", 1))
 
@@ -176,7 +176,7 @@ class Rewards:
             return NotImplemented
         if self.counts.shape[-1] != other.counts.shape[-1]:
             raise ValueError(
-                "rewards: only those of the same actions can be pooled; "
+                "rewards: only rewards of the same actions can be pooled; "
                 f"got {self.counts.shape[-1]} and {other.counts.shape[-1]} actions"
             )
         counts = self.counts + other.counts

@@ -106,7 +106,8 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
     Notes
     -----
     Each design takes at most s steps, each of cost A; all designs are rounded together. If several
-    support points tie up to rounding, the first one gains or loses the pull.
+    support points are equal up to rounding errors, the first of these points gains or loses the
+    pull.
 
     References
     ----------
@@ -138,7 +139,7 @@ def efficient_counts(weights: ArrayLike, rounds: ArrayLike) -> Counts:
 
 
 def _first_least(values: Floats) -> Counts:
-    """Return the place of the least entry of each row: of those alike up to rounding, the first.
+    """Return the place of the least entry of each row; of equal entries, up to rounding, the first.
 
     The last bits of a design differ between processors, and its pulls must not.
     """

@@ -1,13 +1,13 @@
-r"""What an experiment saves: how many rounds of the target policy are as precise as it is.
+r"""What an experiment saves: how many rounds of the target policy would be equally precise.
 
 Let an experiment have pulled action a T(a) times and combine mean rewards with coefficients
 :math:`\ell`. Given pulls and coefficients, its mean squared error is :math:`e = \sum_a
 \ell_a^2\sigma^2(a)/T(a)`. Running the target policy itself for m rounds and averaging the rewards
-has the mean squared error :math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`; with
-weighted least squares, the true variances and in the limit of many rounds, it is :math:`c^\top
-A(\pi)^- c / m`. The experiment is worth m rounds of the policy if this error equals e; m is a real
-number. The true m depends on the true means and variances, and on the pulls and coefficients of
-this experiment. It is estimated from the experiment's own rewards.
+has the mean squared error :math:`\sum_a \pi(a)\,[\sigma^2(a) + (\mu(a) - v(\pi))^2] / m`. With
+weighted least squares and the true variances, the error is, in the limit of many rounds,
+:math:`c^\top A(\pi)^- c / m`. The experiment is worth m rounds of the policy if this error equals
+e; m is a real number. The true m depends on the true means and variances, and on the pulls and
+coefficients of this experiment. It is estimated from the experiment's own rewards.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Saving:
         Estimated number of rounds after which the policy is as precise as the experiment, corrected
         for bias. It is finite and lies between `low` and `high`.
     low, high : ndarray, shape (2,)
-        Ends of bootstrap intervals for the true number; 0 and infinite where too many of the
-        repeated experiments do not determine the value.
+        Ends of bootstrap intervals for the true number; 0 and infinite if too many of the repeated
+        experiments do not determine the value.
 
     Examples
     --------
@@ -114,10 +114,9 @@ def estimate_saving(
     Notes
     -----
     Means and variances are fitted to all rewards, including those of the commitment. The variances
-    come from `estimate_covariance` over the positive semidefinite matrices, with its second,
-    reweighted regression. The variances from exploration alone are not used: they decided the
-    pulls, so they make the chosen actions look too quiet, and a saving computed from them is too
-    large.
+    are estimated by `estimate_covariance` with the method ``"psd"`` and its second, reweighted
+    regression. The variances from exploration alone are not used: they decided the pulls, so they
+    make the chosen actions look too quiet, and a saving computed from them is too large.
 
     Let :math:`\hat m` be the ratio of errors for the fitted means and variances. The whole
     experiment, exploration included, is simulated again R times in the bandit that was fitted, with
@@ -142,12 +141,13 @@ def estimate_saving(
     to 9 seconds.
 
     With ``keep_exploration=True``, all rewards enter the estimate, and its error is computed given
-    the pulls, as for the standard error. It leaves out the small bias that kept rewards cause.
+    the pulls, like the standard error. This error leaves out the small bias that kept rewards
+    cause.
 
     A repetition whose pulls do not determine the value has no ratio of errors, so its
-    :math:`\epsilon_r` is unknown. It counts as infinite in both directions: if there are more of
-    these repetitions than a tail of the interval holds, `low` is 0 and `high` is infinite. `rounds`
-    is corrected by the median of the known errors.
+    :math:`\epsilon_r` is unknown. It counts as infinite in both directions: if the share of these
+    repetitions exceeds a tail probability of the interval, `low` is 0 and `high` is infinite.
+    `rounds` is corrected by the median of the known errors.
 
     Examples
     --------

@@ -80,23 +80,24 @@ def mse_curve(
                   - c^\top\theta_*\Bigr)^2,
 
         where :math:`\ell` are the coefficients of the last pulls' mean rewards and the offset is
-        what earlier rewards contribute. This has the same mean and far less noise. If the
-        coefficients of a strategy depend on the rewards that they combine, there is no such
-        formula: its errors are drawn, and `methods` of the result says so. If a strategy decides by
-        scatters alone (`speedlib.trials.Strategy.by_scatters_alone`) and noise is Gaussian, the
-        expectation is the one given all scatters: :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all
-        pulls plus the squared bias, :math:`\bigl((\sum_a k_a x(a) - c)^\top\theta_*\bigr)^2`. Under
-        other noise, the errors of such a strategy are drawn.
+        what earlier rewards contribute. This expectation has the same mean as the squared error and
+        far less noise. If the coefficients of a strategy depend on the rewards that they combine,
+        there is no such formula. The errors of this strategy are then drawn, and `methods` of the
+        result says so. If a strategy decides by scatters alone
+        (`speedlib.trials.Strategy.by_scatters_alone`) and noise is Gaussian, the expectation is
+        conditional on all scatters: :math:`\sum_a k_a^2\sigma^2(a)/T(a)` over all pulls plus the
+        squared bias, :math:`\bigl((\sum_a k_a x(a) - c)^\top\theta_*\bigr)^2`. Under other noise,
+        the errors of such a strategy are drawn.
     n_jobs : int or None
         Worker processes. None leaves the choice to joblib's current backend, for instance a Dask
         cluster: ``with joblib.parallel_config(backend="dask"): mse_curve(..., n_jobs=None)``. With
         a backend that gives all results at once, such as ``"multiprocessing"``, progress appears
         only at the end.
     progress : bool or callable
-        True shows a bar if the error stream is a terminal. A callable receives the numbers of
-        finished and of all blocks. Without a callable, and if the environment variable
-        ``SPEEDLIB_PROGRESS_FILE`` names a file, these numbers are written there, for a program that
-        waits, and no bar is shown.
+        True shows a bar if the error stream is a terminal. A callable receives two numbers: of the
+        blocks that are finished, and of all blocks. If no callable is passed and the environment
+        variable ``SPEEDLIB_PROGRESS_FILE`` names a file, these numbers are written to this file
+        instead of a bar.
 
     Returns
     -------
@@ -231,7 +232,7 @@ class Moments(NamedTuple):
 
 
 def conditional_moments(commitment: Commitment, bandit: LinearBandit, policy: ArrayLike) -> Moments:
-    r"""Return variance and bias of the estimate given all but the last rewards, shape (...,).
+    r"""Return variance and bias of the estimate, given all rewards before the last pulls, (...,).
 
     .. math:: \sum_a \ell_a^2\sigma^2(a)/T(a) \qquad\text{and}\qquad
               \text{offset} + \sum_a \ell_a x(a)^\top\theta_* - c^\top\theta_* .
@@ -275,7 +276,7 @@ def _block_sizes(bandit: LinearBandit, replications: int) -> list[int]:
 
 
 class _Plan(NamedTuple):
-    """What is to be simulated: every cell, a strategy with a budget, in blocks of some sizes."""
+    """What is to be simulated: blocks of replications for every cell, a strategy with a budget."""
 
     bandit: LinearBandit
     policy: Floats
@@ -308,8 +309,8 @@ class _Plan(NamedTuple):
 class _Job(NamedTuple):
     """A block of replications to be simulated, each in one of the groups.
 
-    One tuple, which travels with its task. joblib's Dask backend would scatter a large argument
-    among the workers, and what is scattered is lost with the worker that holds it.
+    A job is one tuple, which is sent with its task. joblib's Dask backend would scatter a large
+    argument among the workers, and a scattered part is lost if its worker is lost.
     """
 
     groups: Counts

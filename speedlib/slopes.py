@@ -47,7 +47,7 @@ class Slope(NamedTuple):
 
 
 class FittedSlope(NamedTuple):
-    """A slope of least squares with its standard error; arrays if there were several lines.
+    """A least-squares slope with its standard error; arrays if several lines were fitted.
 
     Examples
     --------
@@ -141,8 +141,8 @@ def log_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> Fi
     y : array-like, shape (..., k)
         Positive, such as the regrets at these budgets.
     standard_error : array-like, shape (..., k), optional
-        Standard errors of y, independent. To first order the error of :math:`\log y` is this over
-        y.
+        Standard errors of y, whose errors are independent. To first order, the standard error of
+        :math:`\log y` is the standard error of y divided by y.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def quantile_slope(
     samples : sequence of k array-likes, shape (m,) each
         Positive, such as errors in independent explorations of each length.
     share : float
-        Which quantile, strictly between 0 and 1.
+        The level of the quantile, strictly between 0 and 1.
     rng : numpy.random.Generator or int
         Source of the resamples.
     level : float
@@ -193,8 +193,8 @@ def quantile_slope(
     Returns
     -------
     Slope
-        The slope with a percentile interval of the bootstrap, which resamples each sample by
-        itself.
+        The slope with a percentile interval of the bootstrap, which resamples each sample
+        separately.
 
     Raises
     ------
@@ -204,8 +204,7 @@ def quantile_slope(
     Notes
     -----
     No resample is drawn in full. The quantile of a resample is an order statistic of the sample,
-    and the rank of this order statistic is binomial. So the samples are sorted once, and this is
-    the cost.
+    and the rank of this order statistic is binomial. So the only cost is sorting each sample once.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The protocol of every strategy, live or simulated: it requests pulls and takes their rewards.
+"""The protocol of every strategy, live or simulated: it requests pulls, then takes rewards.
 
 A strategy is a set of named choices, and `Strategy.begin` starts a trial of it. The trial returns
 numbers of pulls and takes their rewards, whether these come from a simulation of ten thousand
@@ -16,7 +16,8 @@ An experiment that takes days does step by step what `play` does::
         rewards = Rewards.from_log(...)        # after pulling counts
     trial.estimate(rewards)                    # value, standard error, interval
 
-The interval holds at this end, which the budget fixes, and not for daily looks.
+The interval is valid at this end, which the budget fixes. It is not valid for a trial that stops
+early because of what a daily look at the estimate shows.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Pull = Callable[[Counts], Rewards]
 
 
 def commit(trial: Trial, pull: Pull) -> Commitment:
-    """Play a trial until it commits; its last pulls are still to come.
+    """Play a trial until it commits; the last pulls are then still to be made.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def commit(trial: Trial, pull: Pull) -> Commitment:
         due, `Trial.asked`: after an interrupt within `pull`, call `commit` again.
     pull : callable
         Takes numbers of pulls, shape (..., A), and returns the `Rewards` of these pulls, for
-        instance ``lambda counts: bandit.pull(counts, rng)``. Called once for each phase but the
-        last; never for a strategy whose design is known at the start.
+        instance ``lambda counts: bandit.pull(counts, rng)``. It is called once for each phase
+        except the last. A strategy whose design is known at the start never calls it.
 
     Returns
     -------
@@ -64,9 +65,9 @@ def commit(trial: Trial, pull: Pull) -> Commitment:
     Raises
     ------
     TypeError
-        If it is no trial, or `pull` is not callable or returns no rewards.
+        If `trial` is no trial, or `pull` is not callable or returns no rewards.
     ValueError
-        If `pull` returns rewards of other pulls.
+        If `pull` returns rewards of other pulls than the requested ones.
 
     Examples
     --------
@@ -96,8 +97,8 @@ def play(trial: Trial, pull: Pull) -> ValueEstimate:
     Parameters
     ----------
     trial, pull
-        As for `commit`, but the last pulls are made, too. For a trial that has committed, only
-        these are made.
+        As for `commit`, except that `play` also makes the last pulls. If the trial has committed
+        already, it makes only the last pulls.
 
     Returns
     -------
@@ -167,9 +168,9 @@ class Strategy(ABC):
 
     @property
     def conditional(self) -> bool:
-        """Whether the coefficients are independent of the rewards that they combine.
+        """Whether the coefficients of the estimate are independent of the rewards they combine.
 
-        If they are not, the error of the estimate has no closed form, and estimates are drawn.
+        If they are not, the error of the estimate has no closed form, and estimates are simulated.
         """
         return True
 
@@ -177,8 +178,8 @@ class Strategy(ABC):
     def by_scatters_alone(self) -> bool:
         """Whether pulls and coefficients are functions of the scatters of rewards alone.
 
-        Under Gaussian noise they are then independent of all means, and the mean squared error of
-        the estimate is the mean of `Trial.error_given_pulls`.
+        Under Gaussian noise, pulls and coefficients are then independent of all mean rewards, and
+        the mean squared error of the estimate is the mean of `Trial.error_given_pulls`.
         """
         return False
 
@@ -214,33 +215,34 @@ class Strategy(ABC):
         ----------
         features : array, shape (A, d)
         policy : array, shape (A,) or (K, A)
-            Target policy: entries of at least 0 that sum to 1. With K of them the design is for
-            all, as in `speedlib.designs.optimal_design`; the trial estimates the value of their
-            weighted average, and `Trial.estimate_of` that of each.
+            Target policy: entries of at least 0 that sum to 1. With K policies, one design serves
+            all of them, as in `speedlib.designs.optimal_design`. The trial estimates the value of
+            their weighted average, and `Trial.estimate_of` estimates the value of each policy.
         rounds : int
-            Budget n, at least 1. With costs it is in their money.
+            Budget n, at least 1. With costs, the budget is an amount of money, in the unit of the
+            costs.
         rng : numpy.random.Generator, SeedSequence or int
             Source of randomness.
         variances : array, shape (A,), optional
-            The true variances, positive. Strategies that know them need them; the others do not see
-            them.
+            The true variances, positive. A strategy with `knows_variances` needs them; other
+            strategies do not see them.
         replications : int, optional
             Run this many independent trials at once.
         importance, costs, least, most
             Weights of the policies, costs of the actions and bounds on their shares, as in
             `speedlib.designs.optimal_design`. The bounds hold in each phase, up to rounding to
-            whole pulls. For strategies that are `within_limits`.
+            whole pulls. Only a strategy with `within_limits` accepts them.
         history : Rewards, optional
-            Earlier rewards of the same actions, shape (A,). They count as explored: if they
+            Earlier rewards of the same actions, shape (A,). They count as exploration: if they
             determine all variances (`speedlib.identification.identifiability` of the actions with
-            two rewards), exploration is shorter by as many rounds as they have. Like exploration
-            rewards they do not enter the estimate unless the strategy keeps those. For strategies
-            that have `learns_from_history`.
+            two rewards), exploration is shortened by the number of these rewards. Like the rewards
+            of exploration, they enter the estimate only if the strategy keeps exploration rewards.
+            Only a strategy with `learns_from_history` accepts them.
 
         Raises
         ------
         ValueError
-            If an argument breaks its rule, or the strategy needs variances and has none.
+            If an argument breaks its rule, or the strategy needs variances and none are given.
         """
         return self._trial(
             make_setting(

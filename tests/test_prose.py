@@ -72,6 +72,34 @@ def center(color: str = "center of color") -> None:
     assert "must be a name, not" in of_python(source)
 
 
+def test_code_and_lists_of_words_in_strings_are_no_prose() -> None:
+    source = '''\
+"""Say what it is."""
+
+SETTINGS = """\\
+import os and so on
+# This remark is in another file.
+"""
+DRAG = """
+() => { move(); return these three words }
+"""
+NAMES = "alpha beta gamma delta".split()
+ABOUT = """
+These words are shown to users.
+"""
+
+
+def one() -> str:
+    """``name`` is what the function returns."""
+    return "the last of all the words here is this"
+'''
+    said = "Say what it is. These words are shown to users. is what the function returns."
+    assert read(of_python(source)) == f"{said} the last of all the words here is this"
+    assert list(sentences(Text("paper/one.py", source, of_python(source)))) == [
+        "the last of all the words here is this"
+    ]
+
+
 def test_what_only_those_meet_who_change_a_program_is_not_drawn() -> None:
     source = '''\
 """The first sentence of all."""

@@ -1,1 +1,1 @@
-"""What the hand-ins of a class need: a student's numbers, proofs to audit, checks that explain."""
+"""What the hand-ins of a class need: students' own numbers, proofs to audit, and checks."""

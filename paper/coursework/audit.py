@@ -18,14 +18,14 @@ APART = 0.1
 
 
 class PlaneProblem(NamedTuple):
-    """Arrows in the plane (A, 2) with their policy (A,)."""
+    """Arrows in the plane, shape (A, 2), with a policy, shape (A,)."""
 
     features: np.ndarray
     policy: np.ndarray
 
 
 class Noisy(NamedTuple):
-    """Five arrows in the plane (5, 2), their deviations (5,), and the policy (5,)."""
+    """Five arrows in the plane (5, 2), with standard deviations (5,) and a policy (5,)."""
 
     features: np.ndarray
     sigma: np.ndarray
@@ -38,7 +38,7 @@ def printed_noise(student: str) -> np.ndarray:
 
 
 def check_printed_shares(student: str, policy: Any) -> None:
-    """Check a policy for which shares in proportion to π²σ² are worse than the policy itself."""
+    """Check an answer: a policy for which shares proportional to π²σ² are worse than the policy."""
     sigma = printed_noise(student)
     given = design_of("policy", policy, 3)
     require(
@@ -92,7 +92,7 @@ def _convexity_problem(student: str) -> Noisy:
 
 
 def check_convexity(student: str, first: Any, second: Any) -> None:
-    """Check two different designs between which the loss does not bend."""
+    """Check an answer: two different designs such that the loss is linear between them."""
     x, sigma, policy = convexity_problem(student)
     one, two = design_of("first", first, 5), design_of("second", second, 5)
     gap = abs(one - two).max()
@@ -123,7 +123,7 @@ def check_convexity(student: str, first: Any, second: Any) -> None:
 
 
 def believed_problem(student: str) -> PlaneProblem:
-    """Return three arrows, of which the first two are explored, and the policy."""
+    """Return three arrows and the policy; the first two arrows are explored."""
     return _believed_problem(normalised(student))
 
 
@@ -159,7 +159,7 @@ def believed_matrix(problem: PlaneProblem, Sigma: np.ndarray) -> np.ndarray:
 
 
 def over_oracle(problem: PlaneProblem, Sigma: np.ndarray) -> float:
-    """Return how many times the oracle's rounds the design after exploration needs."""
+    """Return the rounds that the design after exploration needs, divided by the oracle's rounds."""
     x, policy = problem
 
     def variances(matrix: np.ndarray) -> np.ndarray:
@@ -172,7 +172,7 @@ def over_oracle(problem: PlaneProblem, Sigma: np.ndarray) -> float:
 
 
 def check_two_looks(student: str, Sigma: Any) -> None:
-    """Check a noise matrix for which unlimited exploration of two actions still misleads."""
+    """Check an answer: a noise matrix for which unlimited exploration of two actions misleads."""
     matrix = symmetric_of("Sigma", Sigma, 2)
     smallest, largest = np.linalg.eigvalsh(matrix)
     require(

@@ -23,7 +23,7 @@ from speedlib import optimal_design, pe_loss
 
 
 class WalkProblem(NamedTuple):
-    """Six arrows (6, 3), the policy (6,), deviations (6,), a new arrow (3,), and a budget."""
+    """Six arrows (6, 3), a policy and standard deviations (6,), a new arrow (3,), and a budget."""
 
     features: np.ndarray
     policy: np.ndarray
@@ -33,7 +33,7 @@ class WalkProblem(NamedTuple):
 
 
 class Optimum(NamedTuple):
-    """The shortest walk: its weights (A,), its length in steps, and the slope (d,) of a proof."""
+    """The shortest walk: its weights (A,), its length in steps, and a slope (d,) that proves it."""
 
     weights: np.ndarray
     steps: float
@@ -216,7 +216,7 @@ def _solved(student: str) -> tuple[WalkProblem, np.ndarray, Optimum, tuple[Mista
 
 
 def check_walk(student: str, w: Any) -> None:
-    """Check a walk: it must lead to c, in the least number of steps."""
+    """Check a walk: it must lead to c, and no walk may have fewer steps."""
     problem, c, best, mistakes = _solved(normalised(student))
     weights = array_of("w", w, (6,), "one weight for each action")
     recognise(weights, mistakes[0])

@@ -24,7 +24,7 @@ REPLICATIONS, STANDARD_ERRORS = 2000, 5
 
 
 class Arrows(NamedTuple):
-    """A bandit with its policy: features (A, d), shares (A,), deviations of the noise (A,)."""
+    """A bandit with its policy: features (A, d), shares (A,), standard deviations of noise (A,)."""
 
     features: np.ndarray
     policy: np.ndarray
@@ -111,7 +111,7 @@ def check_direction(student: str, c: Any) -> None:
 
 
 def arms_problem(student: str) -> Arms:
-    """Return the student's four unrelated actions and their budget."""
+    """Return the student's four unrelated actions and the budget for them."""
     return _arms_problem(normalised(student))
 
 
@@ -173,7 +173,7 @@ def _allocations(problem: Arms) -> tuple[np.ndarray, list[tuple[np.ndarray, str]
 
 
 def least_counts(problem: Arms) -> np.ndarray:
-    """Return the best whole numbers of tries, each next try given where it is worth most."""
+    """Return the best whole numbers of tries; each try goes to the action where it helps most."""
     parts = problem.policy * problem.sigma
     counts = np.ones(len(parts), dtype=int)
     for _ in range(problem.rounds - len(parts)):
@@ -286,7 +286,7 @@ def _wls(counts: np.ndarray, x: np.ndarray, precision: np.ndarray, c: np.ndarray
 
 
 def estimate_counts(student: str) -> np.ndarray:
-    """Return the tries with which an estimate is checked; the last action is not tried."""
+    """Return the numbers of tries for checking an estimate; the last action has none."""
     counts = numbers(student, "tries").choice(np.arange(3, 12), 4, replace=False)
     counts[3] = 0
     return np.asarray(counts)

@@ -1,4 +1,4 @@
-"""Hand-in 3: what exploration determines, a least variance, a fit, and how long to explore."""
+"""Hand-in 3: what exploration determines, a smallest variance, a fit, and how long to explore."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def check_explored(student: str, explored: Any) -> None:
 
 
 def two_looks_problem(student: str) -> TwoLooks:
-    """Return two explored arrows with their noise, and a third whose noise is not explored."""
+    """Return two explored arrows with their noise, and a third arrow, which is not explored."""
     return _two_looks_problem(normalised(student))
 
 
@@ -123,7 +123,7 @@ def _two_looks_problem(student: str) -> TwoLooks:
 
 
 def check_smallest(student: str, Sigma: Any) -> None:
-    """Check a noise matrix: it must fit both explored arrows and make the third the quietest."""
+    """Check a noise matrix: it must fit both explored arrows and give the third the least noise."""
     explored, sigma, third = two_looks_problem(student)
     matrix = symmetric_of("Sigma", Sigma, 2)
     seen = np.einsum("ai,ij,aj->a", explored, matrix, explored)
@@ -303,13 +303,13 @@ def _lengths(problem: LengthProblem) -> tuple[float, list[tuple[float, str]]]:
             "You took ψ at the policy's shares. Take it at the best shares, which are in "
             "proportion to policy · sigma.",
         ),
-        (2 * np.sqrt(psi * n), "These are all rounds that are lost. Exploration is half of them."),
+        (2 * np.sqrt(psi * n), "These are all the lost rounds. Exploration is half of them."),
         (float(n), "All n rounds would be exploration, and none is left to commit."),
     ]
 
 
 def check_length(student: str, length: Any) -> None:
-    """Check the length of exploration with which the fewest rounds are lost."""
+    """Check the length of exploration: the number of lost rounds must be the least."""
     problem = length_problem(student)
     gamma = number_of("length", length)
     right, mistakes = _lengths(problem)

@@ -31,7 +31,7 @@ SHARE, STANDARD_ERRORS = 0.6, 3.0
 
 
 class Trial(NamedTuple):
-    """What a strategy is given: features (A, d), the policy (A,), and the rounds."""
+    """What a strategy may use: features (A, d), the policy (A,), and the number of rounds."""
 
     features: np.ndarray
     policy: np.ndarray
@@ -152,13 +152,13 @@ def check_strategy(student: str, strategy: Callable[..., Any]) -> None:
     spread = errors.std() / np.sqrt(EXPERIMENTS)
     require(
         spread > 0 or abs(errors[0]) > 1e-12,
-        "Your estimates have no error at all: a strategy learns from rewards, not from the answer.",
+        "Your estimates have no error at all: a strategy may use rewards only.",
     )
     squares = errors**2
     mse, noise = squares.mean(), squares.std() / np.sqrt(EXPERIMENTS)
     biased = abs(errors.mean()) > 6 * spread
     direction = (
-        f" It is off by {errors.mean():.3g} on average, so it is biased, too." if biased else ""
+        f" On average it is wrong by {errors.mean():.3g}, so it is also biased." if biased else ""
     )
     require(
         mse - STANDARD_ERRORS * noise <= SHARE * baseline,

@@ -1,4 +1,4 @@
-"""Hand-in 4: three proofs, of which one step each is false; the name decides which."""
+"""Hand-in 4: three proofs with one false step in each; the student's name decides which one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from speedlib import optimal_design, pe_loss
 
 
 def policy_of_proofs(student: str) -> np.ndarray:
-    """Return the policy over three actions that the first and third proof are about."""
+    """Return the policy over three actions for the first and the third proof."""
     return shares_of(numbers(student, "policy of proofs"), 3)
 
 
@@ -331,16 +331,16 @@ def matrices_instance(student: str, X: Any, sigma: Any, guess: Any) -> dict[str,
 
 
 def check_policy_proof(student: str, step: Any, X: Any, sigma: Any) -> None:
-    """Check the false step of the first proof, with a bandit that breaks it."""
+    """Check a false step of the first proof, and a bandit for which the step is false."""
     check_step("Task 14", policy_proof(student), step, policy_instance(student, X, sigma))
 
 
 def check_valley_proof(student: str, step: Any, p: Any, b: Any, length: Any) -> None:
-    """Check the false step of the second proof, with shares and a length that break it."""
+    """Check a false step of the second proof, and shares and a length for which it is false."""
     check_step("Task 15", valley_proof(student), step, valley_instance(student, p, b, length))
 
 
 def check_matrices_proof(student: str, step: Any, X: Any, sigma: Any, guess: Any) -> None:
-    """Check the false step of the third proof, with arrows and deviations that break it."""
+    """Check a false step of the third proof, and arrows and deviations for which it is false."""
     instance = matrices_instance(student, X, sigma, guess)
     check_step("Task 16", matrices_proof(student), step, instance)

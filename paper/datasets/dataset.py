@@ -16,7 +16,7 @@ PROGRAM = r".venv\Scripts\speedbook" if os.name == "nt" else ".venv/bin/speedboo
 
 @dataclass(frozen=True)
 class Download:
-    """A file that is not in ``data/``: a member of a zip archive, with the SHA-256 of both.
+    """A file that is not in ``data/``, but in a zip archive; with the SHA-256 of file and archive.
 
     A user must accept the terms before fetching it.
     """
@@ -30,7 +30,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set: one file, its content and how it is read.
+    """A data set: its one file, what the file contains, and how it is read.
 
     Attributes
     ----------

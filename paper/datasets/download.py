@@ -1,7 +1,8 @@
 """Fetch a file that is not in ``data/``, at the user's request.
 
 pooch loads the archive into a temporary folder inside the cache and checks it. The file is
-extracted, checked and only then moved into place, so an earlier failure leaves nothing behind.
+extracted and checked, and then moved into its place. If an earlier step fails, nothing is left
+behind.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ SILENCE = 30
 
 
 def fetch(dataset: Dataset) -> Path:
-    """Fetch the file of a data set into the user's cache, unless a good one is at hand.
+    """Fetch the file of a data set into the user's cache, unless the right file is there already.
 
     Parameters
     ----------
     dataset : Dataset
-        A data set with a download. The caller must have the terms accepted first.
+        A data set with a download. The user must have accepted the terms before the call.
 
     Returns
     -------

@@ -49,8 +49,8 @@ def cache_folder() -> Path:
 def folders() -> list[Path]:
     """Return the folders in which files are searched for, in order.
 
-    Raises a DatasetError if the environment variable does not name a folder. Otherwise such a
-    mistake would appear as a missing file, or not at all.
+    Raises a DatasetError if the environment variable ``SPEEDLIB_DATA_DIR`` does not name a folder.
+    Otherwise such a mistake would appear as a missing file, or not at all.
     """
     named = os.environ.get(VARIABLE)
     if not named:

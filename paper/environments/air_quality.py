@@ -188,7 +188,7 @@ def load_fit(
 def draw_surrogate(
     moments: Mapping[str, Any], size: int, rng: np.random.Generator
 ) -> dict[str, Floats]:
-    """Draw rows with the marginal distributions and rank correlations of the data.
+    """Draw rows whose columns have the distributions and the rank correlations of the data.
 
     Parameters
     ----------
@@ -200,8 +200,7 @@ def draw_surrogate(
 
     Returns
     -------
-    dict
-        A column of numbers, shape (size,), for each name.
+    dict For each name, a column of numbers, shape (size,).
 
     Notes
     -----
@@ -244,7 +243,7 @@ def air_quality(
         Which 1500 of the complete hours are used, see `samples`; random ones are drawn for each
         environment. Hours other than spread ones need ``source="real"``.
     weather : {"T", "RH", "AH"}
-        The sixth feature, in addition to the five sensors.
+        The sixth feature, besides the five sensors.
     target : {"CO", "NOx", "NO2", "benzene"}
         The column that is used as the "air quality value".
     preprocessing : {"scale", "centre"}

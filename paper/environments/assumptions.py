@@ -46,7 +46,7 @@ LAWS: Mapping[str, tuple[float | None, bool]] = {
 
 
 class Case(NamedTuple):
-    """An environment, its budget in the paper or None, and a seed for explorations."""
+    """An environment, its budget in the paper (or None), and a seed for explorations."""
 
     environment: Environment
     horizon: int | None = None
@@ -122,13 +122,13 @@ def spans_vectors(case: Case) -> Finding:
 
 
 def spans_symmetric(case: Case) -> Finding:
-    r"""Assumption 2, second part as it can be meant: the :math:`xx^\top` taken span Sym(d)."""
+    r"""Assumption 2, second part, as it can be meant: the policy's :math:`xx^\top` span Sym(d)."""
     found = identifiability(case.environment.bandit.features, case.environment.policy)
     return Finding(found.complete, f"{found.rank} of {found.unknowns}")
 
 
 def spans_square(case: Case) -> Finding:
-    r"""Assumption 2, second part to the letter: their :math:`xx^\top` span all d × d matrices."""
+    r"""Assumption 2, second part, as written: these :math:`xx^\top` span all d × d matrices."""
     d = case.environment.bandit.d
     rank = identifiability(case.environment.bandit.features, case.environment.policy).rank
     return Finding(rank == d**2, f"{rank} of {d**2}")
@@ -314,7 +314,8 @@ def examine(cases: Sequence[Case]) -> dict[str, Finding]:
     """Test all assumptions in one environment, or in several draws of a random one.
 
     An assumption holds if it holds in every draw. The finding is from the first draw in which the
-    assumption fails, or else from the first that leaves it open, or else from the first draw.
+    assumption fails. If there is none, it is from the first draw that leaves the assumption open,
+    and else from the first draw.
     """
     return {
         key: _worst([assumption.test(case) for case in cases])
@@ -323,7 +324,7 @@ def examine(cases: Sequence[Case]) -> dict[str, Finding]:
 
 
 def conclude(findings: Mapping[str, Finding], keys: Sequence[str]) -> bool | None:
-    """Return whether all named assumptions hold: False if one fails, None if one is open."""
+    """Return whether all named assumptions hold: False if one fails, else None if one is open."""
     found = [findings[key].holds for key in keys]
     return False if False in found else None if None in found else True
 

@@ -31,7 +31,7 @@ class FilmModel:
     Attributes
     ----------
     films, people : ndarray of int
-        Their numbers in the table, F movies and U people.
+        The numbers of the F movies and U people in the table.
     features : ndarray, shape (F, d)
         Factors of the movies.
     thetas : ndarray, shape (U, d)
@@ -41,7 +41,7 @@ class FilmModel:
     counts : ndarray of int, shape (F,)
         Number of ratings of each movie.
     variances, squares : ndarray, shape (N,)
-        Fitted variance and squared residual of each rating.
+        The fitted variance and the squared residual of each rating.
     """
 
     films: NDArray[np.int64]
@@ -127,8 +127,9 @@ def draw_run(
     min_ratings : int
         Only movies with at least this number of ratings are drawn.
     n_low, low_probability
-        Target policy: the number of noisiest movies, and the probability that they share. The paper
-        does not say which policy it evaluates here; we take the policy of its other data sets.
+        The target policy: how many of the noisiest movies share a probability, and this
+        probability. The paper does not say which policy it evaluates here; we take the policy of
+        its other data sets.
     noise : str
         Noise law of the bandit.
 

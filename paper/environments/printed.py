@@ -111,11 +111,11 @@ def turned_ball(
     dimension : int
         d, at least 2.
     first_angle, last_angle : float
-        The equally spaced angles, in degrees, between the first action and all others except the
-        informative ones. The paper gives none.
+        The first action has these angles with the other actions, except the informative ones:
+        equally spaced, in degrees. The paper gives none.
     **options
-        Options of `speedlib.environments.high_dimensional_ball`, which this equals for angles from
-        15 to 45.
+        Options of `speedlib.environments.high_dimensional_ball`; for angles from 15 to 45 both
+        functions return the same.
     """
     ball = high_dimensional_ball(dimension, **options)
     features, given = ball.bandit.features.copy(), ball.bandit

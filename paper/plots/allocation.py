@@ -1,4 +1,4 @@
-"""Rounds by action: those that a strategy plans, next to those of the target policy."""
+"""Draw the rounds of each action: as a strategy plans them, and as the target policy does."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def plot_allocation(
     """Draw bars of rounds for each action.
 
     If there are many actions, bars are thin, the policy is drawn as dots, and only the actions with
-    the most rounds are named. Lengths are then square roots of rounds. A design gives many rounds
-    to few actions; next to these bars, the rounds that the policy gives to each of hundreds of
-    actions would be invisible.
+    the most rounds are named. With many actions, the lengths of the bars are square roots of
+    rounds. A design gives many rounds to few actions; next to these bars, the rounds that the
+    policy gives to each of hundreds of actions would be invisible.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def plot_allocation(
     policy : array, shape (A,)
         Rounds of the target policy.
     explored, committed : array, shape (A,)
-        Rounds of SPEED, during and after exploration.
+        The rounds of SPEED for each action, during and after exploration.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def plot_allocation(
 
 
 def named_rows(rounds: NDArray[np.float64], apart: int) -> list[int]:
-    """Return the rows that are named: those with the most rounds, at least `apart` rows apart."""
+    """Return the rows to be named: those with the most rounds, at least `apart` rows apart."""
     chosen: list[int] = []
     for row in np.argsort(-rounds, kind="stable").tolist():
         if all(abs(row - other) >= apart for other in chosen):
@@ -97,7 +97,7 @@ def named_rows(rounds: NDArray[np.float64], apart: int) -> list[int]:
 
 
 def root_ticks(most: float) -> list[int]:
-    """Return round numbers, up to the most rounds, whose roots are well apart."""
+    """Return round numbers, at most the largest count, whose square roots are well apart."""
     ticks: list[int] = []
     for power in range(int(np.log10(most)), -1, -1):
         for tick in (5 * 10**power, 2 * 10**power, 10**power):

@@ -57,7 +57,7 @@ def show_environment(
     Sigma : array, shape (d, d), optional
         The matrix of the noise, from which the variances follow.
     variances : array, shape (A,), optional
-        Variances of the actions, if they do not come from a matrix.
+        Variances of the actions; give them if they do not follow from a matrix.
 
     Raises
     ------

@@ -89,7 +89,7 @@ class Experiment:
 
     @cached_property
     def policy_ratio(self) -> float:
-        """The loss of the policy's own shares over the loss of the optimal design."""
+        """The loss of the policy's own shares, divided by the loss of the optimal design."""
         return self._ratio(self.policy)
 
     def believed(self, psd: bool) -> tuple[Floats, Design, float]:
@@ -98,7 +98,7 @@ class Experiment:
         Parameters
         ----------
         psd : bool
-            Whether the fitted matrix must be positive semidefinite.
+            Whether the fitted matrix is required to be positive semidefinite.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class Experiment:
         design : Design
             The design to which it commits.
         ratio : float
-            The loss of this design over the smallest loss.
+            The loss of the design, divided by the smallest loss.
         """
         counts = np.zeros(len(self.features), dtype=int)
         counts[self.state["explored"]] = 1

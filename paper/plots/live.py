@@ -1,13 +1,13 @@
-"""A drawing with sliders where somebody can move them, and a figure of chosen states elsewhere.
+"""A drawing with sliders if somebody can move them, and otherwise a figure of chosen states.
 
-One call serves both. In JupyterLab a student gets sliders without changing anything. The book,
-papermill, nbval and nbgrader get a static figure, the same on each run.
+One call serves both. In JupyterLab a student gets sliders without any change to the notebook. The
+book, papermill, nbval and nbgrader get a static figure, the same on each run.
 
 How the two are distinguished: each request to run a cell says whether its sender accepts questions
 for input (`allow_stdin` of Jupyter's messages). JupyterLab, Jupyter Notebook and editors say yes,
 since a person sits in front of them. nbclient, on which papermill, nbconvert, nbgrader and Jupyter
-Book rest, and nbval say no. No variable of the environment is as reliable: a kernel that a test
-starts inside JupyterLab inherits them all.
+Book rest, and nbval say no. Environment variables would be less reliable: a kernel that a test
+starts inside JupyterLab inherits all of them.
 
 The slides of jupyterlab-rise do not show widgets (its issue 119). So a live drawing comes in two
 forms, of which a front end shows the first that it can: sliders that draw again, and a slider over
@@ -53,7 +53,7 @@ STYLE: Any = {
 
 @dataclass(frozen=True)
 class Range:
-    """A slider over numbers: where it begins, its two ends, and the step between two places."""
+    """A slider over numbers: its first value, its two ends, and the step between two values."""
 
     label: str
     start: float
@@ -111,7 +111,7 @@ Control = Range | Choice
 
 
 def use_style() -> None:
-    """Set the style of the book's figures, with letters that are read from the last row."""
+    """Set the style of the book's figures, with letters large enough for the last row of a room."""
     figures.use_style()
     plt.rcParams.update(STYLE)
 
@@ -269,7 +269,7 @@ def sliders(draw: Draw, *, size: tuple[float, float], **controls: Control) -> An
 
 
 def flip_book(draw: Draw, *, size: tuple[float, float], **controls: Control) -> str:
-    """Return HTML in which a slider turns over pictures that are drawn already.
+    """Return HTML with a slider that chooses between pictures that are drawn already.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def flip_book(draw: Draw, *, size: tuple[float, float], **controls: Control) -> 
     size : pair of float
         Width and height of a picture, in inches.
     **controls : Range or Choice
-        The first is moved, the others keep their first values.
+        The slider moves the first control; the other controls keep their first values.
     """
     key, control = next(iter(controls.items()))
     rest = {name: other.start for name, other in controls.items() if name != key}
@@ -337,7 +337,7 @@ def _row(ipywidgets: Any, control: Control) -> tuple[Any, Any]:
 
 
 def png(canvas: Figure, draw: Callable[[FigureBase], None]) -> bytes:
-    """Return a state as PNG, drawn on a canvas that serves again and again.
+    """Return a state as PNG; all states are drawn on the same canvas.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def over_policy(
     found : MSECurves or Comparison
         The strategies to compare.
     policy : str
-        The strategy that runs the policy, whose own errors become 1.
+        The strategy that runs the policy; its own errors, divided by themselves, are 1.
     base : MSECurves or Comparison, optional
         The source of its errors, at the same budgets; by default `found`.
 
@@ -113,9 +113,9 @@ def plot_over_policy(
 
 
 def read_off_ratios(ax: Axes) -> None:
-    """Label a log axis with plain ratios: 0.5, 1, 2, 5, and more of them on a short axis.
+    """Label a log axis with plain ratios: 0.5, 1, 2, 5, and further ratios if the axis is short.
 
-    Call it last, since the labels depend on the limits of the axis.
+    Call this function last, since the labels depend on the limits of the axis.
     """
     ax.set_yscale("log")
     ax.autoscale_view()

@@ -203,7 +203,7 @@ def plot_curves(
     title: str = "mean squared error",
     names: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw simulated curves, with a ring where pulls often do not determine the value.
+    """Draw simulated curves, with a ring at points where the pulls often leave the value open.
 
     A ring marks a point at which at least one replication in a hundred is inestimable, and the
     title says so. The error of such a replication comes from a generalised inverse, so the mean
@@ -249,7 +249,7 @@ def label_ends(
     """Write each strategy's name next to the end of its curve, moved apart if they would touch.
 
     The ends are the last points of the curves, in data coordinates; `names`, as in `plot_mse`, may
-    have several lines. Call it last, since the places depend on the limits of the axes.
+    have several lines. Call this function last, since the places depend on the limits of the axes.
     """
     ax.autoscale_view()
     to_axes = ax.transData + ax.transAxes.inverted()
@@ -285,7 +285,7 @@ def label_ends(
 
 
 def darker(color: str) -> tuple[float, float, float]:
-    """Return a colour for thin letters, so dark that every one has a contrast of 4.5 on white."""
+    """Return a dark colour for thin letters: its contrast on white is at least 4.5."""
     red, green, blue = (0.72 * part for part in to_rgb(color))
     return red, green, blue
 
@@ -294,8 +294,8 @@ def spread(places: Sequence[float], gap: ArrayLike, low: float = -np.inf) -> lis
     """Move ascending places as little as possible (least squares) until they are `gap` apart.
 
     The gap is one number, or one for each pair of neighbours. Subtracting the sums of the gaps
-    turns the task into isotonic regression. Its solution stays optimal when it is raised to `low`,
-    the lowest place allowed.
+    turns the task into isotonic regression. The solution stays optimal if places below `low`, the
+    lowest place allowed, are raised to `low`.
 
     Examples
     --------

@@ -61,9 +61,9 @@ def draw_cells(
 ) -> None:
     """Shade the cells of a table by numbers between 0 and 1, and write a word into each.
 
-    The words have the shape of the table, which also names rows and columns. The colours range from
-    0 to 1 and must be pale, since all letters are dark. seaborn would write in white on the darker
-    half, which is hard to read.
+    The words have the same shape as the table. Rows and columns are labelled with the table's
+    names. The colours range from 0 to 1 and must be pale, since all letters are dark. seaborn would
+    write in white on the darker half, which is hard to read.
     """
     import seaborn
 

@@ -1,9 +1,9 @@
-r"""Booking: how planned shares become pulls, and booked optimism, pull by pull.
+r"""Booking: a rule that turns planned shares into pulls; and booked optimism, pull by pull.
 
 In every round, shares of one pull are booked to the actions, :math:`q_t(a) \ge 0` with
-:math:`\sum_a q_t(a) = 1`. Then the action whose bookings so far exceed its pulls most is pulled.
-The rule is known as C-tracking and as the greedy rule of the cup game. The bookings are arbitrary;
-even an adversary who sees the pulls may choose them.
+:math:`\sum_a q_t(a) = 1`. Then one action is pulled: the action for which bookings so far minus
+pulls so far is largest. The rule is known as C-tracking and as the greedy rule of the cup game. The
+bookings are arbitrary; even an adversary who sees the pulls may choose them.
 
 `play` is the reference for the strategy that the library runs in batches. It books and pulls round
 by round, as in the theorem on booked optimism, and keeps the quantities of the proof.
@@ -112,9 +112,9 @@ def play(
 ) -> Played:
     r"""Play booked optimism once, one pull after the other.
 
-    Only scatters decide, so only scatters are drawn: the scatter of T rewards of an action is
-    :math:`\sigma_a^2` times a sum of T - 1 squares of standard normal numbers, one more with each
-    reward.
+    The decisions depend on scatters only, so only scatters are drawn: the scatter of T rewards of
+    an action is :math:`\sigma_a^2` times a sum of T - 1 squares of standard normal numbers, one
+    more with each reward.
 
     Parameters
     ----------

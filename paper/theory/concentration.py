@@ -1,4 +1,4 @@
-r"""How precisely exploration determines the variances: as printed, and as corrected.
+r"""Bounds on how precisely exploration determines the variances, as printed and as corrected.
 
 "Printed" functions return the bound in a statement of the paper, with hidden constants as
 arguments. The other functions give what replaces the bound on the pages on Lemma 1 and its
@@ -52,7 +52,7 @@ def printed_radius(
 def printed_multiplicative_budget(
     d: int, n_actions: int, variance_ratio: float, delta: float, constant: float = 1.0
 ) -> float:
-    r"""Return the budget n from which on the multiplicative corollary holds, as printed.
+    r"""Return the least budget n for which the multiplicative corollary holds, as printed.
 
     .. math:: \frac{4C^2d^2\sigma^2_{\max}\log^2(A/\delta)}{\sigma^2_{\min}}
 
@@ -65,7 +65,7 @@ def printed_multiplicative_budget(
 def printed_additive_budget(
     d: int, n_actions: int, variance_ratio: float, delta: float, constant: float = 1.0
 ) -> float:
-    r"""Return the budget n from which on the additive corollary holds, as printed.
+    r"""Return the least budget n for which the additive corollary holds, as printed.
 
     .. math:: \frac{16C^2d^4\sigma^4_{\max}\log^2(A/\delta)}{\sigma^4_{\min}}
 
@@ -77,7 +77,7 @@ def printed_additive_budget(
 def limit_covariance(
     features: ArrayLike, variances: ArrayLike, exploration: ArrayLike, kappa: float = 2.0
 ) -> Floats:
-    r"""Return the limit covariance of the errors of all variances, shape (A, A).
+    r"""Return the covariance, in the limit, of the errors of all variances, shape (A, A).
 
     If exploration determines every variance,
     :math:`\sqrt\Gamma\,(\hat\sigma^2-\sigma^2)\to N(0, C)` with

@@ -1,4 +1,4 @@
-r"""Exact probabilities of the results of exploring one direction, by counting noise sequences.
+r"""Exact probabilities of exploration's results in one dimension, by counting noise sequences.
 
 The actions are 1 and -1, and exploration takes only one of them. The noise of a reward is drawn
 from -1, 0, 0, 1 with probability 1/4 each, so :math:`\Sigma_* = 1/2`. If N of :math:`\Gamma` rounds

@@ -74,8 +74,8 @@ def frank_wolfe(
     r"""Return n times the loss after 0, 1, ..., `steps` steps from even shares.
 
     Each step is the best one along its line (`best_step`). The gap :math:`\max_a g_a^2 - f` bounds
-    how much the loss may still fall. The design stays once the gap is a trillionth of the loss, a
-    single action is left, or the loss is `enough`.
+    how much the loss may still fall. The steps end as soon as the gap is a trillionth of the loss,
+    a single action is left, or the loss is `enough`.
 
     Parameters
     ----------
@@ -88,7 +88,8 @@ def frank_wolfe(
     steps : int
         At least 0.
     away : bool
-        Whether a step may lead away from an action in use if the loss falls more steeply that way.
+        Whether a step may also lead away from an action in use, if the loss falls more steeply in
+        that direction.
     enough : float
         A loss at which to stop.
 

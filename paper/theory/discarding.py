@@ -1,4 +1,4 @@
-r"""What it costs to discard the rewards of exploration: bounds below and above.
+r"""The cost of discarding the rewards of exploration: lower and upper bounds.
 
 A strategy explores for :math:`\Gamma` rounds. From these rewards it chooses its other pulls and the
 coefficients of their means, and then drops the rewards. The lower bounds are for the worst bandit
@@ -73,7 +73,7 @@ def log_actions(n_actions: ArrayLike) -> Floats:
 
 
 def least_length(n_actions: ArrayLike) -> Floats:
-    r"""Return the least length of the upper bound, :math:`(32\log(2A) + 2)A`."""
+    r"""Return the least length for which the upper bound holds, :math:`(32\log(2A) + 2)A`."""
     return np.asarray((32 * log_actions(n_actions) + 2) * np.asarray(n_actions, float))
 
 

@@ -1,4 +1,4 @@
-r"""Equivalence theorems: how to see from a single design that no other is better.
+r"""Equivalence theorems, which show from a single design alone that no other design is better.
 
 Each criterion gives every action a *sensitivity*. Its average over a design is the same for all
 designs. The ratio of the largest sensitivity to that average is one if and only if the design is
@@ -25,7 +25,7 @@ def sensitivities(
     *,
     direction: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    r"""How much an action would help, in units of the average over the design.
+    r"""Return how much each action would help, in units of the average over the design.
 
     With :math:`\tilde x = x/\sigma`, the information matrix A of the design and
     :math:`y = A^{-1}c`:
@@ -96,7 +96,7 @@ def equivalence_ratio(
 def climb_determinant(
     features: ArrayLike, variances: ArrayLike, start: ArrayLike
 ) -> NDArray[np.float64]:
-    r"""Find a design of largest determinant from values of the determinant alone.
+    r"""Find a design with the largest determinant, using only values of the determinant.
 
     Quasi-Newton steps in z, for the weights :math:`b(a) = z_a^2 / \sum z^2`; the slopes are
     differences of values. Neither the steps nor the stopping rule use sensitivities, so the

@@ -1,4 +1,4 @@
-r"""Bandits whose optimal support does not depend on the variances: planar or independent actions.
+r"""Bandits whose optimal support does not depend on the variances: in the plane or independent.
 
 The statements are not in the paper. If the support and the weights w on it are known, only the
 shares of its actions have to be learned. `next_directions` finds support and weights in the plane.
@@ -103,7 +103,7 @@ class KnownPair:
 
     @property
     def h(self) -> float:
-        r"""By how much the two deviations of :math:`e_2` differ: :math:`1/\sqrt{2n}`."""
+        r"""The difference of the two deviations of :math:`e_2`: :math:`1/\sqrt{2n}`."""
         return 1 / math.sqrt(2 * self.rounds)
 
     @property
@@ -123,7 +123,7 @@ class KnownPair:
 
 
 def total_variation(s: float, rounds: int) -> float:
-    r"""Return the distance of n Gaussian rewards from n whose deviation is s > 1 times as large.
+    r"""Return the distance of two laws of n Gaussian rewards, with deviations 1 and s > 1.
 
     Their likelihood ratio rises with the sum of squares, and is one at
     :math:`t = 2ns^2\log s/(s^2-1)`. So it is :math:`F(t) - F(t/s^2)` with F the distribution
@@ -180,7 +180,7 @@ def share_gap(beta: Number, h: Number) -> Number:
 
 
 def divergence(ratio: float) -> float:
-    r"""Return KL of a Gaussian law from one of the same mean and `ratio` times its variance.
+    r"""Return KL of two Gaussian laws with equal means; `ratio` is second over first variance.
 
     .. math:: \tfrac12\bigl(\log v + \tfrac1v - 1\bigr)
     """
@@ -322,9 +322,9 @@ def short_pilot_limit(share: float, pilot: int, first: float = 0.5) -> float:
     The pilot estimates the share of the first action as :math:`\hat p`, with
     :math:`\frac{\hat p}{1-\hat p} = \frac p{1-p}\sqrt F` and F of the law F with k - 1 and k - 1
     degrees of freedom. In the limit the last stage knows p, but has to leave at least
-    :math:`f\hat p` to the first action and :math:`f(1-\hat p)` to the other. So the first ends up
-    with the share t nearest to p between :math:`f\hat p` and :math:`1 - f(1-\hat p)`, and the
-    price is the mean of :math:`(t-p)^2/(t(1-t))`.
+    :math:`f\hat p` to the first action and :math:`f(1-\hat p)` to the other. So the first action
+    gets the share t that is nearest to p between :math:`f\hat p` and :math:`1 - f(1-\hat p)`, and
+    the price is the mean of :math:`(t-p)^2/(t(1-t))`.
 
     Parameters
     ----------

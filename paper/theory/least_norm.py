@@ -1,4 +1,4 @@
-"""The covariance matrix that least squares selects if exploration leaves a choice, exactly."""
+"""The covariance matrix that least squares selects if several fit, in exact arithmetic."""
 
 from __future__ import annotations
 

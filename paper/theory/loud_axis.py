@@ -34,7 +34,7 @@ def is_positive(number: Surd) -> bool:
 
 
 def margin(n_actions: int, factor: Fraction, start: Fraction) -> Polynomial:
-    r"""Return the policy's loss less a factor times that of a design, as a polynomial.
+    r"""Return the policy's loss minus a factor times a design's loss, as a polynomial.
 
     The design on the first action and the diagonal that is best for C has the loss
     :math:`(p - q + (q + \kappa)t)^2` with :math:`t = \sqrt{1 + r}`, and the target policy
@@ -90,7 +90,7 @@ def margin(n_actions: int, factor: Fraction, start: Fraction) -> Polynomial:
 
 
 def certified(n_actions: int, factor: Fraction, start: Fraction) -> bool:
-    """Decide whether `margin` proves the factor for all t from `start` on."""
+    """Decide whether `margin` proves the factor for all t that are at least `start`."""
     return all(map(is_positive, margin(n_actions, factor, start)))
 
 

@@ -174,7 +174,7 @@ def log_affinity(ratio: ArrayLike) -> Floats:
 
 
 def error_bounds(means: ArrayLike, pulls: int) -> Floats:
-    r"""Bound the chance that maximum likelihood finds hypothesis k where j is true, shape (J, J).
+    r"""Bound the chance that maximum likelihood finds hypothesis k if j is true, shape (J, J).
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def error_bounds(means: ArrayLike, pulls: int) -> Floats:
 
 
 def enough_pulls(means: ArrayLike, delta: float) -> int:
-    r"""Return a number of pulls of one action that makes maximum likelihood δ-PAC."""
+    r"""Return pulls of one action after which maximum likelihood errs with chance at most δ."""
     pulls = 1
     while error_bounds(means, pulls).sum(axis=1).max() > delta:
         pulls *= 2

@@ -1,4 +1,4 @@
-r"""The quantities in the lower bound for every strategy.
+r"""The quantities in the proof of the lower bound that holds for every strategy.
 
 They belong to the hard family of `paper.theory.hard_family`: the information of one pull about the
 bandit, the cost of a share on the wrong couple, the bound that follows, the risk of a Bayesian who
@@ -214,8 +214,8 @@ def look_once_excess(family: HardFamily, u: float, rounds: int, part: float) -> 
     rounds : int
         n.
     part : float
-        The fraction of the rounds for the first look, between 0 and 1, with at least one pull of
-        each couple; the pulls of a couple are divided evenly between its two actions.
+        The fraction of the rounds that is used for the comparison, between 0 and 1. Each couple
+        gets at least one pull, and its pulls are divided evenly between its two actions.
     """
     M = family.couples
     pulls = int(part * rounds) // M

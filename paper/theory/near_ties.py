@@ -1,4 +1,4 @@
-r"""Six actions in three dimensions, two of whose supports cost nearly the same.
+r"""Six actions in three dimensions with two supports that cost nearly the same.
 
 The actions are :math:`(\pm1,0,1)`, :math:`(0,\pm1,1)`, :math:`(1,0,0)` and :math:`(1,1,0)`, and
 :math:`\Sigma_* = \operatorname{diag}(1, 1+g, 1)`. At g = 0 the first four have the variance 2, and

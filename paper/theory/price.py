@@ -50,8 +50,8 @@ def exact_cost(
     phi : Matrix, shape (k, m)
         The squares of the directions, as from `squares`.
     variances, design, exploration : Vector, shape (k,)
-        For the directions, with copies taken together. Exploration must determine the variances of
-        the design's support.
+        The sum over the copies of each direction. Exploration must determine the variances of the
+        design's support.
     kappa : int
         :math:`\operatorname{Var}(\eta^2)/\sigma^4`, the same for all actions; 2 if Gaussian.
 
@@ -86,7 +86,7 @@ def exact_cost(
 
 
 class QuietAndLoud(NamedTuple):
-    r"""A bandit in the plane for which using the structure increases the regret, in exact numbers.
+    r"""A bandit in the plane, in exact numbers, for which using the structure increases the regret.
 
     See `quiet_and_loud` and `optimally_explored`. The directions are (1, 1), which is quiet,
     (1, -1), which is noisy, and the coordinates. `exploration` and `variances` hold a number for
@@ -107,7 +107,7 @@ class QuietAndLoud(NamedTuple):
 
     @property
     def harm(self) -> Fraction:
-        """The constant of SPEED's regret, over the constant of the strategy without structure."""
+        """The constant of SPEED's regret, divided by that of the strategy without structure."""
         return self.value * (1 + self.cost) / (self.own_value * (1 + self.own_cost))
 
 
@@ -279,7 +279,7 @@ def star_costs(exploration: Sequence[float] | Floats, d: int, kappa: float = 2.0
 
 
 def least_error(pulls: int, chance: float) -> float:
-    r"""Return the t with :math:`P(\hat\sigma^2/\sigma^2 - 1 > t)` equal to the chance.
+    r"""Return t such that :math:`P(\hat\sigma^2/\sigma^2 - 1 > t)` is the given chance.
 
     The estimate is the mean of k squared residuals of Gaussian rewards about their own mean,
     :math:`\chi_{k-1}^2/k`; k is at least 2.

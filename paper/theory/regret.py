@@ -135,8 +135,8 @@ def budget_printed(
 def smallest_budget(d: int, n_actions: int, variance_ratio: float, C: float = 1.0) -> float:
     r"""Return the smallest n that meets this condition with :math:`\delta = n^{-3}`.
 
-    This :math:`\delta` is from the proof. The right side grows only like :math:`\log^2 n`, so
-    larger n meet the condition too.
+    This :math:`\delta` is from the proof. The right side grows only like :math:`\log^2 n`, so all
+    larger n also meet the condition.
     """
     n = budget_printed(d, n_actions, variance_ratio, 1.0, C)
     for _ in range(200):

@@ -1,4 +1,4 @@
-"""The tools that the paper quotes from the literature, as functions of their numbers."""
+"""The inequalities that the paper quotes from the literature, as functions of their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How the constant of Theorem 1 grows with the ratio of the variances and with the actions.
+r"""How the constant of Theorem 1 grows with the ratio of the variances and the number of actions.
 
 Place: Theorem 1 (files regret.tex, theorem1.tex), whose display has
 :math:`\sigma_{\max}^2/\sigma_{\min}^2` to the first power. Two families with exact costs, one in

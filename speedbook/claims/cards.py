@@ -27,10 +27,10 @@ READINGS = {
 
 
 def rounded_record(entry: dict[str, Any]) -> tuple[str, str]:
-    """Return estimate and interval of a record as text; an exact record has an empty interval.
+    """Return the estimate and the interval of a record as texts; exact ones have no interval.
 
-    If the ends of an interval are positive and more than a factor of ten apart, its width does not
-    give the digits of the smaller numbers; each number then gets two digits of its own.
+    Usually the width of the interval decides how many digits are shown. If the ends are positive
+    and more than a factor of ten apart, each number gets two significant digits instead.
 
     Examples
     --------

@@ -26,9 +26,10 @@ AGAINST = frozenset({Verdict.CONTRADICTED, Verdict.NOT_CONSISTENT})
 class Claim(BaseModel):
     """One entry of ``book/claims.yml``.
 
-    ``proof`` is the label of the proof in the book. The last four fields are for the errata and the
-    map, and do not affect the verdict. ``counterexample`` and ``uncorrected``, which says why no
-    corrected statement is needed, are MyST; `speedbook.claims.relations` explains the other two.
+    ``proof`` is the label of the claim's proof in the book. The last four fields are used in the
+    errata and the map, and do not affect the verdict. ``counterexample`` and ``uncorrected``, which
+    says why no corrected statement is needed, are MyST; `speedbook.claims.relations` explains the
+    other two.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -80,12 +81,12 @@ class Claim(BaseModel):
         return self
 
     def verdict(self, low: float, high: float) -> Verdict:
-        """Return the verdict that follows from an interval for the rule's quantity.
+        """Return the verdict, given an interval for the quantity of the claim's rule.
 
         A statement that is proved, or shown by an exact example, is *checked* if code and rule
-        agree. An example that agrees with a statement that we hold to be false decides nothing, and
-        neither does a measured number without an interval. A missed threshold of ours contradicts
-        nobody. Raises a ValueError if the claim has no rule.
+        agree. Two results decide nothing: a measured number without an interval, and an example
+        that agrees with a statement which we hold to be false. A missed threshold of ours
+        contradicts nobody. Raises a ValueError if the claim has no rule.
         """
         if self.rule is None:
             raise ValueError(f"id: claim {self.id!r} is untestable and has no rule")

@@ -2,7 +2,7 @@
 
 ``book/ledger.json`` comes from the committed notebooks and holds nothing that changes from run to
 run. ``_build/ledger.json`` comes from the notebooks that the build executed. It also says how long
-they ran, at which commit, and with which packages and data.
+the notebooks ran, at which commit, and with which packages and data.
 """
 
 from __future__ import annotations
@@ -43,11 +43,10 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
 
     Raises
     ------
-    LedgerError
-        If a claim has no notebook or no record, a notebook of ``notebooks/claims`` has no claim, a
-        claim is recorded twice or by another notebook, or the verdict of a record no longer follows
-        from the rule; or if some interval of a page may miss more often than once in a thousand
-        runs.
+    LedgerError If registry and records do not match: a claim without a notebook or a record, a
+    notebook of ``notebooks/claims`` without a claim, a claim recorded twice or by another notebook,
+    or a verdict that no longer follows from the rule. Also if the intervals of a page miss with a
+    probability above 1/1000.
     """
     problems = shelf_problems(registry, notebooks)
     records: dict[str, dict[str, Any]] = {}
@@ -69,7 +68,7 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
 
 
 def shelf_problems(registry: Registry, names: Collection[str]) -> list[str]:
-    """Return which claims have no notebook in the book, and which claims pages have no claim."""
+    """Return a sentence for each claim without a notebook, and each claims page without a claim."""
     without_claim = [
         f"{name}: no claim of book/claims.yml names this notebook"
         for name in names
@@ -90,8 +89,8 @@ def _level_problems(registry: Registry, records: Mapping[str, Mapping[str, Any]]
         page = registry[name].notebook
         lacking[page] = lacking.get(page, 0.0) + 1 - (entry.get("level") or 1.0)
     return [
-        f"{page}: the probability that one of its intervals misses is up to {error:.3g}, and must "
-        f"be at most {ERROR:g}; see speedbook.intervals.family_level"
+        f"{page}: the probability that at least one of its intervals misses is up to "
+        f"{error:.3g}, and must be at most {ERROR:g}; see speedbook.intervals.family_level"
         for page, error in lacking.items()
         if error > ERROR * (1 + 1e-6)
     ]
@@ -141,9 +140,9 @@ def built_ledger(
 ) -> dict[str, Any]:
     """Return the ledger with the facts of one build, which are never committed.
 
-    These are the seconds that each notebook ran, the facts that all rows share
-    (`speedbook.run.provenance.build_facts`), and by claim the agreement of fresh seeds
-    (`speedbook.claims.agreement.ledger_agreements`) and the results of the long setting
+    These facts are the seconds that each notebook ran, and the facts that all rows share
+    (`speedbook.run.provenance.build_facts`). For each claim, they also include the agreement of
+    fresh seeds (`speedbook.claims.agreement.ledger_agreements`) and the results of the long setting
     (`speedbook.run.full_results.ledger_full`).
     """
     rows = {
@@ -179,7 +178,7 @@ def read_ledger(root: Path) -> dict[str, Any]:
 
 
 def lookup(ledger: Mapping[str, dict[str, Any]], address: str) -> str:
-    """Return a number or text of the ledger's rows as it appears in prose.
+    """Return a number or text from a row of the ledger, in the form for prose.
 
     An address is ``claim.field`` or ``claim.details.key``, with an optional format after a colon,
     as in ``prop-1.details.worst:.2f``. Without a format, estimate and interval are rounded as on
@@ -198,7 +197,7 @@ def lookup(ledger: Mapping[str, dict[str, Any]], address: str) -> str:
             value = value[field]
         else:
             known = ", ".join(value) if isinstance(value, dict) else "no fields"
-            raise ValueError(f"{path!r}: no {field!r} in the ledger; there is {known}")
+            raise ValueError(f"{path!r}: no {field!r} in the ledger; known: {known}")
     if form:
         try:
             return format(value, form.strip())

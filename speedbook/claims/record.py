@@ -37,11 +37,11 @@ def record(
     estimate : float
         The quantity that the rule is about.
     interval : pair of float, optional
-        Its lower and upper end; by default the quantity is exact.
+        The lower and the upper end of the interval; without them the quantity is exact.
     level : float, optional
         The probability with which the interval covers the quantity, above 0; 1 for certain bounds.
-        An interval of positive width needs it. Over the records of one page, 1 - level must sum to
-        at most 0.001; see `speedbook.intervals.family_level`.
+        An interval of positive width needs a level. The sum of 1 - level over the records of one
+        page must be at most 0.001; see `speedbook.intervals.family_level`.
     replications : int, optional
         Number of independent replications behind the estimate, over all runs.
     runs : int, optional
@@ -57,8 +57,7 @@ def record(
     ValueError
         If the id is unknown, a number is not finite, the interval is reversed, the level is missing
         or not a probability, or `runs` does not divide the replications.
-    TypeError
-        If a detail is not a number, a text, a list or a mapping of such.
+    TypeError If a detail is not a number, a text, or a list or mapping of numbers and texts.
     """
     claim = load_registry(find_root())[id]
     middle = _finite("estimate", estimate)

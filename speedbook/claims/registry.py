@@ -58,8 +58,8 @@ class Registry(BaseModel):
 def load_registry(root: Path) -> Registry:
     """Read and check ``book/claims.yml``.
 
-    Raises a ValueError, which names each place, if the file is missing, not YAML or against the
-    schema.
+    Raises a ValueError, which names each faulty place, if the file is missing, is not YAML or
+    violates the schema.
     """
     path = root / REGISTRY
     try:

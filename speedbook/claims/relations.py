@@ -1,7 +1,7 @@
 """Relations between claims: which claim rests on which, and which one corrects another.
 
 ``rests_on`` names the claims that the paper's proof of a claim uses. ``corrected_by`` names our own
-statements that correct a claim, sharpen it, or say why it holds although its printed proof fails.
+statements about a claim. They correct it, sharpen it, or prove it if its printed proof fails.
 Claims whose ids have the same beginning, like ``thm-1`` and ``thm-1-uniform``, are about one
 statement of the paper.
 """
@@ -27,7 +27,7 @@ END_OF_NAME = re.compile(r"[,;:(]| of the appendix")
 
 
 def relation_problems(claims: Sequence[Claim]) -> list[str]:
-    """Return the relations that name no claim, or form a circle, a sentence each."""
+    """Return a sentence for each relation that names an unknown claim, and for each circle."""
     known = [claim.id for claim in claims]
     problems = []
     for claim in claims:
@@ -64,7 +64,7 @@ def _circles(claims: Sequence[Claim], known: Sequence[str]) -> list[str]:
 
 
 def statement_of(name: str, known: Iterable[str]) -> str:
-    """Return the claim that represents a statement: the shortest id with which this one begins.
+    """Return the claim that represents a statement: the shortest known id with which an id begins.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def statement_of(name: str, known: Iterable[str]) -> str:
 
 
 class Statement(NamedTuple):
-    """A statement of the paper: the claims about it, and our own that correct it."""
+    """A statement of the paper: the claims about it, and our own claims that correct it."""
 
     head: str
     label: str
@@ -96,7 +96,7 @@ class Relations:
         return self.verdicts[name] in FAILING
 
     def below(self, name: str) -> list[str]:
-        """Return all claims on which a claim rests, directly or not, the nearest first."""
+        """Return all claims on which a claim rests, directly or indirectly, the nearest first."""
         found: list[str] = []
         layer = [name]
         while layer:
@@ -120,7 +120,7 @@ class Relations:
 
     @cached_property
     def edges(self) -> dict[tuple[str, str], list[str]]:
-        """The claims of a first statement that a second statement rests on, by such pairs."""
+        """For each pair of statements, the claims of the first on which the second rests."""
         found: dict[tuple[str, str], list[str]] = {}
         for claim in self.claims.values():
             for name in claim.rests_on:

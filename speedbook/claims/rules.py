@@ -1,8 +1,8 @@
 """Rules, and the verdicts that follow from them.
 
 A rule is written before the run. It compares an interval with the claim, and the kind of the claim
-turns the outcome into a verdict; a notebook states neither. A new kind of rule is one small class
-here and its name in `Rule`.
+turns the outcome into a verdict. A notebook states neither rule nor verdict. A new kind of rule is
+one small class here and its name in `Rule`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Verdict(StrEnum):
 
     @property
     def css_class(self) -> str:
-        """The class of its badge and card: ``verdict-supported`` and so on."""
+        """The CSS class of the verdict's badge and card, such as ``verdict-supported``."""
         return "verdict-" + self.name.lower().replace("_", "-")
 
 

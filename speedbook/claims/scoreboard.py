@@ -1,9 +1,9 @@
 """The numbers of the scoreboard, counted from registry and ledger.
 
-A count is defined by words, each of which restricts it: an origin (``paper``, ``reading``,
-``ours``, or several with + between them), ``holds``, ``fails`` or ``open`` (neither), a verdict or
-a severity with hyphens for blanks, as in ``paper+reading fails proof-step``. Without words, all
-claims count.
+A count is defined by words, as in ``paper+reading fails proof-step``; a claim is counted if it fits
+each word. A word is an origin (``paper``, ``reading``, ``ours``, or several with + between them),
+or ``holds``, ``fails`` or ``open`` (neither), or a verdict or a severity with hyphens for blanks.
+Without words, all claims count.
 """
 
 from __future__ import annotations

@@ -205,7 +205,9 @@ def sweep_command(
     ] = None,
     points: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Run the rows of a CSV; its head names the parameters."),
+        typer.Option(
+            metavar="FILE", help="Run the rows of a CSV file; its first line names the parameters."
+        ),
     ] = None,
     params: Annotated[
         Path | None,
@@ -226,11 +228,15 @@ def sweep_command(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Continue the sweep in this folder, without NOTEBOOK."),
+        typer.Option(
+            metavar="DIR", help="Continue the sweep in this folder; give no NOTEBOOK then."
+        ),
     ] = None,
     recompute: Annotated[
         bool,
-        typer.Option("--recompute", help="Compute finished points again, with the present code."),
+        typer.Option(
+            "--recompute", help="Compute the finished points again, with the code as it is now."
+        ),
     ] = False,
     cell_timeout: Annotated[
         int | None,
@@ -242,7 +248,9 @@ def sweep_command(
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Only list the points and say how long they will take."),
+        typer.Option(
+            "--dry-run", help="List the points and the time that they will take, and run nothing."
+        ),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -250,8 +258,8 @@ def sweep_command(
 
     The points are every combination of the values. Their results become one table (CSV) and one
     page. Finished points are kept whatever happens: the
-    same command continues after an interrupt, a crash or a power cut. A point that fails does not
-    stop the others; the exit code is then 3.
+    same command continues after an interrupt, a crash or a power cut. If a point fails, the other
+    points still run, and the exit code is 3.
     """
 
     def command() -> ExitCode:
@@ -289,8 +297,8 @@ def live(
 ) -> None:
     """Serve the built book, so its pages can run with other parameters.
 
-    The address that is printed is the key: only who has it can run code here. Both servers listen
-    on 127.0.0.1 alone. Ctrl-C or SIGTERM ends them and all kernels, with exit code 0.
+    Only a person who has the printed address can run code here. Both servers listen on 127.0.0.1
+    alone. Ctrl-C or SIGTERM ends the servers and all kernels, with exit code 0.
     """
 
     def command() -> ExitCode:
@@ -325,7 +333,7 @@ def verify(
 ) -> None:
     """Compute verdicts again, and compare them with the ledger.
 
-    With --full they are compared with the stored results of that setting, book/full.json.
+    With --full, verdicts are compared with the stored results of the long setting, book/full.json.
     """
 
     def command() -> ExitCode:
@@ -375,7 +383,9 @@ def data_fetch(
 def data_check(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="By default, every data set whose file is here."),
+        typer.Argument(
+            metavar="NAME", help="The data sets to check; by default, all whose files are here."
+        ),
     ] = None,
 ) -> None:
     """Check the files of the data sets against their SHA-256."""

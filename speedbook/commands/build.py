@@ -1,7 +1,7 @@
 """``speedbook build``: run the notebooks that changed, derive the ledger, build the pages.
 
 All of this happens below ``_build``. Only a refresh writes committed notebooks and
-``book/ledger.json``, and only those whose evidence changed.
+``book/ledger.json``, and it writes a file only if the evidence in it changed.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ Notebooks = dict[str, NotebookNode]
 def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -> Path:
     """Build the book and return its first page.
 
-    A refresh also rewrites committed notebooks and the ledger where their evidence changed. A
-    CommandError has a line for each notebook, registry entry or page at fault. An OSError means
-    that a file cannot be written, and Busy that another command is at work in the folder.
+    A refresh also rewrites the committed notebooks and the ledger if their evidence changed. A
+    CommandError says in one line for each notebook, registry entry or page what is wrong with it.
+    An OSError means that a file cannot be written, and Busy that another command is at work in the
+    folder.
     """
     with only_one(root, f"speedbook build{' --refresh' * refresh}", reporter.say):
         return _build(root, refresh, workers, reporter)

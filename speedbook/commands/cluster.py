@@ -1,6 +1,6 @@
 """The points of a sweep on a Dask cluster whose workers share this computer's folders.
 
-A worker of Dask may be a thread, and its processes may not have children of multiprocessing. So
+A worker of Dask may be a thread, or a process that must not start processes by multiprocessing. So
 each point runs in a program of its own, `speedbook.commands.point`.
 """
 
@@ -37,15 +37,14 @@ def each_on_cluster(
     environment: dict[str, str],
     say: Callable[[str], None],
 ) -> Generator[tuple[Task, Outcome | None], None, None]:
-    """Run points on a cluster, and yield each as it ends; None if it killed its workers.
+    """Run points on a cluster; yield each with its outcome, None if it killed its workers.
 
-    Dask itself gives the point of a lost worker to another one, a few times.
+    If a worker is lost, Dask itself gives the worker's point to another worker, a few times.
 
     Raises
     ------
-    Unfit
-        If there is no scheduler at the address, it has no workers, or a worker sees another folder
-        or other code.
+    Unfit If no scheduler is at the address, the scheduler has no workers, or a worker sees another
+    folder or other code than this process.
     """
     try:
         distributed: Any = importlib.import_module("distributed")
@@ -102,7 +101,7 @@ def _check_workers(client: Any, task: Task, code: Code) -> str:
 
 
 def facts_of_worker(root: str, notebook: str, token: str) -> tuple[bool, dict[str, Any]]:
-    """Return whether a worker sees a file, and the code that it would run."""
+    """Return whether a worker sees a file, and the digest of the code that the worker would run."""
     return Path(token).exists(), read_code(at_defaults(Path(root), notebook)).model_dump()
 
 

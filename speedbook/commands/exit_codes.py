@@ -56,7 +56,8 @@ def _hang_up(*_: object) -> None:
 def fall_silent(number: int) -> None:
     """Discard all that is written to standard output (1) or standard error (2).
 
-    Nobody can read it any more, and every attempt to write would be another error.
+    Nobody can read this stream any more, and every attempt to write to it would raise another
+    error.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, number)
@@ -77,13 +78,13 @@ class CommandError(Exception):
 
 
 def failure(error: Exception | str) -> CommandError:
-    """Return the error with which a command ends whose work failed."""
+    """Return the error with which a command ends if its work failed."""
     return CommandError(ExitCode.FAILED, str(error))
 
 
 @contextmanager
 def before_the_work() -> Iterator[None]:
-    """Treat every fault that is found before anything runs as wrong usage."""
+    """Report every fault that is found before anything runs as wrong usage."""
     try:
         yield
     except (ValueError, OSError) as error:

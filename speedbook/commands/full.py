@@ -1,7 +1,8 @@
 """``speedbook build --full``: run notebooks with the long setting, and store the results as data.
 
-The results of each notebook are stored as soon as it has run, so an interrupted command continues
-where it was. A notebook whose stored results are valid is not run again.
+The results of each notebook are stored as soon as the notebook has run. So a command that was
+interrupted continues with the next notebook. A notebook whose stored results are valid is not run
+again.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from speedbook.text import counted, duration
 
 @dataclass(frozen=True)
 class Task:
-    """A notebook, its parameters in the long setting, and what its results are valid for."""
+    """A notebook, its parameters in the long setting, and the basis of its results."""
 
     name: str
     notebook: NotebookNode
@@ -152,7 +153,7 @@ def _expected(missing: Sequence[Task], before: Mapping[str, float], workers: int
 
 
 def makespan(seconds: Iterable[float], workers: int) -> float:
-    """Return the time that workers need who each take the next of some tasks.
+    """Return the time that some workers need if each free worker takes the next task.
 
     Examples
     --------

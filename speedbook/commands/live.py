@@ -13,8 +13,9 @@ from speedbook.run.live import Live, built_book, serve
 
 #: Printed below the address.
 HOW = (
-    "On the page of a notebook, change a number and run it. This address is the key: who has it "
-    "can run code here,\nwith your rights. Ctrl-C ends the live book and all its kernels."
+    "On the page of a notebook, change a number and run it. Keep this address secret: "
+    "a person who has it can run code here,\nwith your rights. "
+    "Ctrl-C ends the live book and all its kernels."
 )
 
 

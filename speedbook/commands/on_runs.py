@@ -1,4 +1,4 @@
-"""The commands on runs that are there already: `compare`, `runs` and `runs clean`."""
+"""The commands on earlier runs: `compare`, `runs` and `runs clean`."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def compare(
     """Show two runs side by side, and what differs beyond noise.
 
     A and B are each the folder of a run, a folder of runs such as a sweep's, `book` for what the
-    book has at the defaults, or `full` for its stored long runs. Points of two sweeps are paired
-    by the parameters that vary.
+    book has at the defaults, or `full` for its stored long runs. If two sweeps are compared, their
+    points are paired by the parameters that vary.
 
-    Differences of records are in standard errors, which follow from interval and level. Beyond
-    noise means: above a limit that noise alone exceeds, for one or more of all records compared,
-    in at most 0.1 % of comparisons. The runs are taken as independent. An exact record differs if
-    it does by more than rounding.
+    The difference of two records is given in standard errors, which follow from the records'
+    intervals and levels. Beyond noise means: above a limit that noise alone exceeds, for one or
+    more of all records compared, in at most 0.1 % of comparisons. The runs are taken as
+    independent. Exact records differ if their numbers differ by more than rounding.
 
     Parameters, circumstances, verdicts, figures and tables are compared too. All of it goes into a
     page that opens offline and a JSON file. Exit code 1: a record differs beyond noise.
@@ -70,8 +70,8 @@ def list_them(
 ) -> None:
     """List the runs, with what was changed, verdicts and time.
 
-    The latest is first. A verdict that is not the book's is named. A sweep has one line. A run that
-    is `unfinished` is at work or was killed.
+    The latest is first. A verdict that is not the book's is named. A sweep has one line. A run
+    that is `unfinished` is at work or was killed.
     """
 
     def command() -> ExitCode:
@@ -100,8 +100,9 @@ def clean(
 ) -> None:
     """Delete runs, after a question.
 
-    These are the runs that `speedbook runs` lists with the same options, but for those of sweeps.
-    Nothing outside the folder of runs is deleted, and no folder without the manifest of a run.
+    With the same options, `speedbook runs` lists these runs and also the runs of sweeps, which are
+    not deleted. A folder is deleted only if it is inside the folder of runs and has the manifest of
+    a run.
     """
 
     def ask(question: str) -> bool:
@@ -119,4 +120,4 @@ def clean(
 
         return clean_runs(Filter(folder, notebook, failed), ask, Reporter())
 
-    raise end_with(command, "what was not yet deleted is still there")
+    raise end_with(command, "the runs that were not yet deleted are still there")

@@ -42,7 +42,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a point: its run folder, or why it failed."""
+    """The outcome of a point: its run folder, or why it failed."""
 
     folder: str
     seconds: float
@@ -50,9 +50,10 @@ class Outcome:
 
 
 def run_point(task: Task) -> Outcome:
-    """Run a point into a run folder of its own; a failure of the notebook is an outcome.
+    """Run a point, and write its own run folder; a failure of the notebook is an outcome, too.
 
-    Raises an OSError if a file cannot be written, since the next point could not write it either.
+    Raises an OSError if a file cannot be written, since the next point would then fail for the same
+    reason.
     """
     failure = ""
     for _ in range(ATTEMPTS):

@@ -1,7 +1,7 @@
 """Progress and results on the terminal: bars on a terminal, plain lines elsewhere.
 
-Names are never broken. A table that is too narrow for its words becomes paragraphs, and without a
-terminal lines are as long as their text.
+Names are never broken. If a table is too wide for the terminal, its rows are printed as paragraphs.
+If the output is not a terminal, no line is broken.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Reporter:
     def bar(
         self, title: str, total: int, time_left: bool = False
     ) -> Iterator[Callable[[str], None]]:
-        """Show a bar; the function that it yields advances it by one and prints what was done."""
+        """Show a bar; yields a function that advances the bar by one and prints what was done."""
         left = [TextColumn("about"), TimeRemainingColumn(), TextColumn("left")]
         with self._progress(*(left if time_left else [])) as progress:
             task = progress.add_task(title, total=total)
@@ -95,7 +95,7 @@ class Reporter:
 
     @contextmanager
     def steps(self, title: str, total: int) -> Iterator[Callable[[int, str], None]]:
-        """Show a bar on a terminal; the function that it yields sets the step, counted from 0."""
+        """Show a bar on a terminal; yields a function that sets the step, counted from 0."""
         if not self.console.is_terminal:
             self.say(title)
         with self._progress(TextColumn("{task.fields[step]}", markup=False)) as progress:

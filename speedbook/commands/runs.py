@@ -28,7 +28,7 @@ from speedbook.text import counted, duration
 
 @dataclass(frozen=True)
 class Filter:
-    """The command line: which runs are meant."""
+    """The options of the command line that say which runs are meant."""
 
     runs: Path | None = None
     notebook: str | None = None
@@ -68,7 +68,7 @@ def clean_runs(asked: Filter, ask: Callable[[str], bool], reporter: Reporter) ->
     chosen = [run for run in found if may_be_deleted(run, folder)]
     left = [run for run in found if run not in chosen]
     if left:
-        reporter.say("These stay, since they have no manifest or may be at work:")
+        reporter.say("These are kept, since they have no manifest or may still be running:")
         reporter.say("\n".join(f"  {_short(run.path)} ({run.state})" for run in left))
     if not chosen:
         reporter.say(f"There is nothing to delete in {_short(folder)}.")
@@ -120,7 +120,7 @@ def _changed(run: RunFolder) -> str:
 def verdicts_text(
     records: Mapping[str, Mapping[str, Any]], rows: Mapping[str, Mapping[str, Any]]
 ) -> str:
-    """Count the verdicts, and name those that differ from the ledger's.
+    """Count the verdicts, and name each verdict that differs from the verdict in the ledger.
 
     Examples
     --------

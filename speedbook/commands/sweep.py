@@ -212,7 +212,7 @@ def _length(seconds: float) -> str:
 
 
 def expected_seconds(made: Sweep, finished: Finished) -> float | None:
-    """Return how long a point may take: as this sweep's points, as other runs, or as in a build."""
+    """Return how long a point may take, by this sweep's points, else by reruns, else by a build."""
     if finished:
         return median(manifest.seconds for _, manifest in finished.values())
     root, stem = made.base.root, made.base.stem

@@ -47,7 +47,7 @@ SEED = "seed"
 
 @dataclass(frozen=True)
 class Verification:
-    """The command line: no claims mean all of them, and one seed means each notebook's own."""
+    """The options: without claims, all are verified; one seed means each notebook's own seed."""
 
     claims: Sequence[str] = ()
     full: bool = False
@@ -58,7 +58,7 @@ class Verification:
 
 @dataclass
 class Task:
-    """A notebook, the settings of its runs, and the claims to be recorded."""
+    """A notebook, the settings of its runs, and the claims that it must record."""
 
     name: str
     notebook: NotebookNode
@@ -114,7 +114,7 @@ def _expected(
 
 
 def fresh_seeds(seed: int, count: int) -> list[int]:
-    """Return independent seeds that follow from one; a shorter list begins a longer one.
+    """Return independent seeds, derived from one; the first seeds are the same for every length.
 
     Examples
     --------
@@ -138,7 +138,8 @@ def _plan(
             faults.append(str(error))
     if options.store:
         faults += [
-            f"claim {claim.id}: the committed ledger has another rule, or none; run `make refresh`"
+            f"claim {claim.id}: the committed ledger has another rule for it, or no rule; "
+            "run `make refresh`"
             for claim in claims
             if claim.rule and committed.get(claim.id, {}).get("rule") != str(claim.rule)
         ]

@@ -33,7 +33,7 @@ def shown_figures(cell: NotebookNode) -> list[NotebookNode]:
 
 
 def caption_problems(notebook: NotebookNode) -> list[str]:
-    """Return the faults of a notebook's captions, a sentence each.
+    """Return a sentence for each fault of a notebook's captions.
 
     How many figures a cell shows is checked only after it has run.
     """

@@ -1,4 +1,4 @@
-"""Several values for a parameter, from the command line or from a table: the points of a sweep.
+"""Read several values for a parameter, from the command line or a table: the points of a sweep.
 
 Commas separate values, and ``a:b:k`` stands for k evenly spaced numbers from a to b. Every value of
 a list parameter is a whole list in brackets. A text is written in double quotes, as in JSON, if it
@@ -35,8 +35,8 @@ def read_choices(
 ) -> dict[str, list[Value]]:
     """Read the values of each parameter, as text from the command line, and check all of them.
 
-    Raises a ValueError with a line for each unknown name and each value of a wrong form or type, or
-    against the parameter's rule, or given twice.
+    Raises a ValueError with a line for each unknown name, and for each value that has a wrong form
+    or type, violates the parameter's rule, or is given twice.
 
     Examples
     --------
@@ -165,8 +165,8 @@ def _written(value: Value) -> str:
 def read_points(parameters: Sequence[Parameter], path: Path) -> list[dict[str, Value]]:
     """Read points from a CSV: the head holds names of parameters, and each row one point.
 
-    A cell holds a value as ``speedbook rerun -p`` takes it; an empty cell is an empty text. Raises
-    a ValueError with a line for each fault.
+    A cell holds a value as it is written after ``speedbook rerun -p``; an empty cell is an empty
+    text. Raises a ValueError with a line for each fault.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -218,7 +218,7 @@ def read_points(parameters: Sequence[Parameter], path: Path) -> list[dict[str, V
 def grid(
     choices: Mapping[str, Sequence[Value]], rows: Sequence[Mapping[str, Value]] = ({},)
 ) -> list[dict[str, Value]]:
-    """Return every combination of the choices, for each row of a table; the last varies fastest.
+    """Combine each row of a table with every combination of the choices; the last varies fastest.
 
     Raises a ValueError if a parameter is in both or there are too many points.
 

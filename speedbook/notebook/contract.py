@@ -39,7 +39,7 @@ AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
 def source_problems(notebook: NotebookNode) -> list[str]:
-    """Return the faults of a notebook that has not run yet, a sentence each."""
+    """Return a sentence for each fault of a notebook that has not run yet."""
     without_id = [cell for cell in notebook.cells if not cell.get("id")]
     problems = [f"{cell_name(notebook, cell)} has no id" for cell in without_id]
     problems += _repeated_ids(notebook)
@@ -104,7 +104,7 @@ def file_problem(name: str, text: str) -> str:
 
 
 def usage_problems(notebook: NotebookNode) -> list[str]:
-    """Return which parameters of a notebook have no effect, a sentence each."""
+    """Return a sentence for each parameter of a notebook that has no effect."""
     names = [parameter.name for parameter in notebook_parameters(notebook)]
     cells = code_cells(notebook)
     place = next(i for i, cell in enumerate(cells) if cell is parameters_cells(notebook)[0])
@@ -115,7 +115,7 @@ def usage_problems(notebook: NotebookNode) -> list[str]:
 
 
 def unread(names: Sequence[str], sources: Iterable[str]) -> list[str]:
-    """Return the parameters whose value from the parameters cell no later code reads.
+    """Return the parameters that no later code reads with the value from the parameters cell.
 
     The sources are the texts of the following cells. Statements are compiled but not run, and count
     in order; a statement that both reads and binds a name counts as reading it. Code that is not
@@ -155,7 +155,7 @@ def _instructions(code: CodeType) -> Iterator[tuple[str, str]]:
 
 
 def seed_problems(notebook: NotebookNode) -> list[str]:
-    """Say why the seed of a claim's notebook cannot be replaced by any other."""
+    """Say why the seed of a claim's notebook cannot be replaced by other seeds."""
     seed = next((p for p in notebook_parameters(notebook) if p.name == "seed"), None)
     if seed is None:
         return ["a notebook that tests a claim needs a parameter `seed: int`"]
@@ -168,9 +168,9 @@ def seed_problems(notebook: NotebookNode) -> list[str]:
 
 
 def output_problems(notebook: NotebookNode, root: str | None = None) -> list[str]:
-    """Return the faults in the outputs of an executed notebook, a sentence each.
+    """Return a sentence for each fault in the outputs of an executed notebook.
 
-    If the path of the book's top folder is given, it must not occur in them.
+    If the path of the book's top folder is given, the outputs must not contain it.
     """
     problems = []
     for cell in code_cells(notebook):

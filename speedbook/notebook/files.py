@@ -1,8 +1,8 @@
 """Reading, normalising and comparing notebooks.
 
-A committed notebook is executed at its defaults and *normalised*: everything that varies between
-runs or machines without meaning (time stamps, tool state, the text chunks of a PNG) is removed. So
-a difference in the file is a difference in the evidence.
+A committed notebook is executed at its defaults and then *normalised*. This removes what varies
+between runs or machines and has no meaning: time stamps, the state of tools, the text chunks of a
+PNG. So a difference in the file is a difference in the evidence.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def serialise(notebook: NotebookNode, foreign: Collection[str] = FOREIGN_TAGS) -
 
 
 def with_run_time(notebook: NotebookNode, seconds: float) -> str:
-    """Return the text of a notebook for the build, with the seconds that its run took.
+    """Return the text of a notebook for the build, with the length of its run in seconds.
 
-    Committed notebooks do not hold the time, since normalising drops it.
+    Committed notebooks do not hold this length, since normalising drops it.
     """
     timed = normalise(notebook)
     timed.metadata[RUN_TIME] = seconds
@@ -142,7 +142,7 @@ def prose(notebook: NotebookNode) -> list[tuple[NotebookNode, str]]:
 
 
 def claim_records(cell: NotebookNode) -> list[dict[str, Any]]:
-    """Return each record of a claim that a cell shows."""
+    """Return the records of claims that a cell shows."""
     return [
         output.metadata["speedbook"]["claim"]
         for output in cell.get("outputs", [])
@@ -151,7 +151,7 @@ def claim_records(cell: NotebookNode) -> list[dict[str, Any]]:
 
 
 def with_outputs(notebook: NotebookNode, executed: NotebookNode) -> NotebookNode:
-    """Return the notebook with the outputs of an executed one, which must have the same code.
+    """Return a notebook with the outputs of an executed copy, which must have the same code.
 
     Prose may have changed since the run, since outputs do not depend on it.
     """

@@ -1,6 +1,6 @@
 """Find notebooks by the names that users type, and show their parameters in the help text.
 
-It imports nothing that loads slowly, since help must appear quickly.
+This module imports nothing that loads slowly, since the help text must appear quickly.
 """
 
 from __future__ import annotations

@@ -6,11 +6,12 @@ The cell holds annotated plain literals, one on each line::
     rule: str = "floor"  # how a design becomes counts [floor | ceil | efficient]
 
 The comment is the help text; it may continue in comment lines directly below. Square brackets at
-its end hold a range, either end of which may be open, or the choices. For a list they apply to each
-element. A list must not be empty, unless the brackets say ``[or empty]``.
+the end of the comment hold the choices, or a range with one or two ends. For a list, the brackets
+apply to each element. A list must not be empty, unless the brackets say ``[or empty]``.
 
-Values are converted to the declared type, wherever they come from. Equal values, such as ``15`` and
-``15.0`` or ``-0.0`` and ``0.0``, therefore have the same text and the same digest.
+Every value is converted to the declared type, from the command line and from files. Equal values,
+such as ``15`` and ``15.0`` or ``-0.0`` and ``0.0``, therefore have the same text and the same
+digest.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Parameter:
 
     @property
     def rule(self) -> str:
-        """The rule for a value besides its type, as text; empty if there is none."""
+        """The rule that a value must obey besides its type, as text; empty if there is none."""
         if self.or_empty:
             return "any, or none: []"
         if self.choices:
@@ -111,7 +112,7 @@ def _bound(number: float) -> str:
 def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
     """Parse a parameters cell without running it.
 
-    Returns the parameters that could be read, in order, and the faults, a sentence each.
+    Returns the parameters that could be read, in order, and a sentence for each fault.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def read_parameters(source: str) -> tuple[tuple[Parameter, ...], list[str]]:
 
 
 def parameters_cells(notebook: Mapping[str, Any]) -> list[Any]:
-    """Return the code cells tagged ``parameters``; the rules demand exactly one."""
+    """Return the code cells tagged ``parameters``; a notebook must have exactly one."""
     return [
         cell
         for cell in notebook["cells"]

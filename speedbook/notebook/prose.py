@@ -1,10 +1,10 @@
-r"""The rule for numbers in the text of a page.
+r"""The rule for numbers in the text of a page: each is bound or marked.
 
 On the pages of figures and claims, a number with decimals in the text is bound to the ledger if it
-is a result, ``{ledger}`prop-1.estimate```, so it cannot become stale. Any other, such as a constant
-of the paper or of the set-up, is marked as quoted, ``{quoted}`0.35```; the mark may hold a formula,
-``{quoted}`$\sigma^2 = 0.35$```. Formulas count as text; code and the targets of roles and links do
-not. Whole numbers need neither, since they count and name things.
+is a result, ``{ledger}`prop-1.estimate```, so it cannot become stale. Any other number, such as a
+constant of the paper or of the set-up, is marked as quoted, ``{quoted}`0.35```; the mark may hold a
+formula, ``{quoted}`$\sigma^2 = 0.35$```. Formulas count as text; code and the targets of roles and
+links do not. Whole numbers need neither a binding nor a mark, since they count and name things.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _bare(text: str) -> str:
 
 
 def prose_problems(name: str, notebook: NotebookNode) -> list[str]:
-    """Return which cells of a notebook in `RULED` have unmarked numbers, a sentence each."""
+    """Return a sentence for each cell with unmarked numbers, if the notebook is in `RULED`."""
     if not name.startswith(RULED):
         return []
     return [

@@ -1,8 +1,8 @@
 """Values for a notebook's parameters, from the command line or from a file.
 
 Text is read by the type that the notebook gives the parameter and is never guessed: papermill would
-read ``1e-3`` as a string, and YAML ``010`` as eight and ``on`` as true. In files, too, every scalar
-is the text as written.
+read ``1e-3`` as a string, and YAML ``010`` as eight and ``on`` as true. In files, too, every single
+value is read as the text that is written there.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Text = str | list[str]
 def read_values(
     parameters: Sequence[Parameter], given: Iterable[tuple[str, Text]]
 ) -> dict[str, Value]:
-    """Read and check values given as text; the last one given for a parameter counts.
+    """Read and check values given as text; if a parameter is given several times, the last counts.
 
-    Raises a ValueError with a line for each unknown name and each value of a wrong type or against
-    the parameter's rule.
+    Raises a ValueError with a line for each unknown name, and for each value that has a wrong type
+    or violates the parameter's rule.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def read_values(
 
 
 def read_text(parameter: Parameter, text: Text) -> Value:
-    """Read and check one value given as text; raises a ValueError against the type or the rule."""
+    """Read and check one value given as text; a value of a wrong type or range is a ValueError."""
     return parameter.check(_parse(parameter, text))
 
 
@@ -85,10 +85,11 @@ def as_shown(value: Value) -> str:
 
 
 def explained(failure: str, parameters: Sequence[Parameter], values: Mapping[str, Value]) -> str:
-    """Begin a failure with the message of its ValueError, if that is about parameters.
+    """Put the message of a ValueError first in a failure, if the message is about parameters.
 
-    This line adds the value of each parameter, and whether it is the default, which the user may
-    not have seen. A failure of another kind, or that names no parameter, stays unchanged.
+    The line also gives the value of each parameter that the message names, and says whether it is
+    the default, since users may not know the defaults. A failure stays unchanged if it is of
+    another kind or names no parameter.
     """
     found = list(VALUE_ERROR.finditer(failure))
     if not found:
@@ -171,7 +172,7 @@ READERS: Mapping[str, Callable[[str], Scalar]] = {
 
 
 def read_assignments(assignments: Sequence[str]) -> list[tuple[str, Text]]:
-    """Split ``name=value``; any other form, or a name given twice, raises a ValueError."""
+    """Split texts ``name=value``; raises a ValueError for another form or a name given twice."""
     found: dict[str, Text] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
@@ -187,7 +188,7 @@ def read_assignments(assignments: Sequence[str]) -> list[tuple[str, Text]]:
 def read_file(path: Path) -> dict[str, Text]:
     """Read a YAML or JSON file of parameters, each with a value or a list of values.
 
-    Raises a ValueError if it cannot be read or holds anything else.
+    Raises a ValueError if the file cannot be read or contains anything else.
     """
     return {name: _text(f"{path}: {name}", value) for name, value in _mapping(path).items()}
 
@@ -303,7 +304,7 @@ def _whole(text: str) -> str:
 def full_notebooks(root: Path) -> list[str]:
     """Return the notebooks that ``notebooks/full.yml`` names, in order.
 
-    Raises a ValueError if the file is missing or has another form.
+    Raises a ValueError if the file is missing or is not a mapping from names to values.
     """
     return list(_full(root))
 
@@ -315,9 +316,9 @@ def _full(root: Path) -> dict[str, Any]:
 
 
 def full_values(root: Path, notebook: str) -> dict[str, Text]:
-    """Return the values in ``notebooks/full.yml`` for a notebook; empty if it is not named.
+    """Return the values in ``notebooks/full.yml`` for a notebook; empty if it is not named there.
 
-    Raises a ValueError if the file is missing or has another form.
+    Raises a ValueError if the file is missing or is not a mapping from names to values.
     """
     entry = _full(root).get(notebook, {})
     if not isinstance(entry, dict):

@@ -1,7 +1,7 @@
 """Pictures attached to cells, for a page in a single file.
 
-Markdown refuses an SVG as the address of a picture. So its source gets short placeholders, which
-the finished page replaces by the pictures.
+Markdown accepts no address that itself contains an SVG picture. So the Markdown gets short
+placeholders, and in the finished page the pictures replace them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def with_stand_ins(
     source : str
         The Markdown, with addresses such as ``attachment:a%20b.png``.
     attached : mapping
-        File name to the picture, by its kind: ``{"a b.png": {"image/png": "iVBO..."}}``.
+        The pictures by file name and kind: ``{"a b.png": {"image/png": "iVBO..."}}``.
     pictures : dict
         The addresses that hold the pictures are added here, by placeholder.
     """

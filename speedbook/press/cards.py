@@ -1,4 +1,4 @@
-"""What a page adds to the cards of claims: links to the ledger, results of the long setting."""
+"""Add to the cards of claims on a page: links to the ledger, and results of the long setting."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def card_anchor(claim: str) -> str:
 
 
 def row_anchor(claim: str) -> str:
-    """Return the anchor of a claim's row in the ledger."""
+    """Return the anchor (the target of links) of a claim's row in the ledger."""
     return f"claim-{claim.lower()}"
 
 
@@ -48,7 +48,7 @@ def complete_cards(
     Parameters
     ----------
     cell : NotebookNode
-        A cell of the page; it is changed.
+        A cell of the page, changed in place.
     name : str
         The path of the notebook from the root of the book.
     rows : mapping, optional

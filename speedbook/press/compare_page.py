@@ -44,7 +44,7 @@ def write_page(
     comparison : Comparison
         What was found.
     members : sequence of pairs
-        The results behind each pair of the comparison.
+        The results of the two runs, for each pair of the comparison.
     titles : mapping
         The title of each claim.
     """
@@ -101,12 +101,13 @@ def conclusion(comparison: Comparison) -> str:
 def rule_text(comparison: Comparison) -> str:
     """Return the rule for noise in words."""
     rule = comparison.rule
-    exact = "An exact record differs if it does by more than rounding (six digits)."
+    exact = "Exact records differ if their difference is more than rounding (six digits)."
     if not rule.records:
         return exact
     return (
-        f"A record differs beyond noise if it does by more than {rule.limit:.2f} standard errors. "
-        f"By noise alone, this happens to one or more of the {counted(rule.records, 'record')} "
+        "A record differs beyond noise if the difference is more than "
+        f"{rule.limit:.2f} standard errors. Noise alone makes this happen to "
+        f"one or more of the {counted(rule.records, 'record')} "
         f"with an interval in at most {100 * rule.family:g} % of comparisons. The runs are taken "
         f"as independent. {_same_seed(comparison)}{exact}"
     )

@@ -14,8 +14,9 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 def displayed(text: str) -> str:
     """Turn Markdown that a cell displayed into HTML.
 
-    It may contain names of columns and the like from the reader's files. Their ``<`` is a letter,
-    and so is a ``$`` next to a blank or a digit, as in sums of money.
+    The Markdown may contain names from the reader's files, such as names of columns. In such names
+    ``<`` is an ordinary character. The sign ``$`` next to a blank or a digit is ordinary, too, as
+    in sums of money.
     """
 
     def formula(content: str, about: Mapping[str, bool]) -> str:

@@ -1,4 +1,4 @@
-"""The foot of a notebook's page: the command that runs it, the time and the parameters."""
+"""The foot of a notebook's page: the command that runs it, the running time, the parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from speedbook.text import counted, duration
 #: Where the book explains reruns.
 RERUN = "See {doc}`how to run a page again </book/rerun>`."
 #: Where it says how to run a page in the browser; scripts replace it where that is possible.
-LIVE = "`make live` opens the book so that you can run it here, with values of your own."
+LIVE = "`make live` opens the book so that you can run this page with your own values."
 #: On Windows the same command has another form.
 WINDOWS = "On Windows, in PowerShell:"
 #: What needs no quotation marks in PowerShell, where a comma separates.
@@ -25,7 +25,7 @@ PLAIN = re.compile(r"[\w+:./=-]+", re.ASCII)
 
 
 def foot(notebook: NotebookNode, name: str) -> str:
-    """Return the box in MyST, with the parameters folded.
+    """Return the box at the foot as MyST text; the parameters in it are folded.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def foot(notebook: NotebookNode, name: str) -> str:
 
 
 def powershell(command: str) -> str:
-    """Return a command of `rerun_command` as PowerShell takes it."""
+    """Return a command of `rerun_command` in the form that PowerShell understands."""
     program, *words = shlex.split(command)
     windows = program.replace("/bin/", "\\Scripts\\").replace("/", "\\")
     return " ".join([windows, *map(_quoted, words)])
@@ -69,7 +69,7 @@ def run_time(notebook: NotebookNode) -> str:
 
 
 def rerun_command(name: str, parameters: Sequence[Parameter]) -> str:
-    """Return a command that runs a notebook with another value of its first possible parameter."""
+    """Return a command that runs a notebook with another value of one parameter."""
     command = f".venv/bin/speedbook rerun {PurePosixPath(name).stem}"
     for parameter in parameters:
         if (value := another_value(parameter)) is not None:
@@ -78,7 +78,7 @@ def rerun_command(name: str, parameters: Sequence[Parameter]) -> str:
 
 
 def another_value(parameter: Parameter) -> Value | None:
-    """Return a valid value of a parameter other than its default, or None if none is known.
+    """Return a valid value of a parameter that is not its default; None if no such value is known.
 
     Examples
     --------

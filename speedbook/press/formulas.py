@@ -1,15 +1,15 @@
 r"""The formulas of the claims: ``book/formulas.yml``, read and checked.
 
 The registry states a claim in words, which notebooks, ledger and search show. This file adds the
-statement as one displayed formula, for the pages. It is separate from the registry because no
-verdict depends on it: no notebook, agreement or stored fault.
+statement as one displayed formula, for the pages. The file is separate from the registry, because
+no verdict, notebook, agreement or stored fault depends on the formulas.
 
 ``formulas``
-    By claim, TeX without dollars, with the macros of ``_config.yml``: exactly what the statement
-    says. Hypotheses stay in the words.
+    For each claim, its statement as TeX, without dollar signs and with the macros of
+    ``_config.yml``. Hypotheses stay in the words.
 ``letters``
-    By claim, letters whose meaning in its words differs from `speedbook.press.symbols`, with their
-    TeX; an empty text for a letter that is a name.
+    For each claim, the TeX of the letters that mean something else in its words than in
+    `speedbook.press.symbols`. A letter that is a name has an empty text.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Formulas(BaseModel):
 
 
 def formula_problems(tex: str, macros: Collection[str]) -> list[str]:
-    r"""Return the faults of a formula, a phrase each.
+    r"""Return the faults of a formula, in a phrase for each.
 
     Examples
     --------

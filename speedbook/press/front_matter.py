@@ -1,7 +1,7 @@
 """The first cell of a notebook, and how its page shows it.
 
-Two paragraphs follow the title: a line on the paper, if the subject occurs there, and the finding
-of the page. They are also readable in JupyterLab::
+Two paragraphs follow the title. The first says where the subject is in the paper, and is absent if
+it is not there. The second is the finding of the page. They are also readable in JupyterLab::
 
     *In the paper:* Proposition 2, Appendix A.4.
 
@@ -34,21 +34,21 @@ LONGEST = 45
 
 
 class Front(NamedTuple):
-    """The finding of a notebook, and what a reader needs to know before."""
+    """The finding of a notebook, and what a reader needs to know before reading."""
 
     finding: str
     need: str
 
 
 class FirstCell(NamedTuple):
-    """The Markdown of a first cell on the page: down to the finding, and the rest."""
+    """The Markdown of a first cell on the page, in two parts: up to the finding, and after it."""
 
     head: str
     rest: str
 
 
 def front_problems(notebook: NotebookNode) -> list[str]:
-    """Return the faults of the first cell as the beginning of a page, a sentence each."""
+    """Return a sentence for each rule that the first cell violates as the beginning of a page."""
     first = notebook.cells[0] if notebook.cells else None
     if first is None or first.cell_type != "markdown" or not first.source.startswith("# "):
         return ["its first cell must be Markdown and begin with the title, `# …`"]
@@ -70,7 +70,7 @@ def _finding_faults(front: Front) -> list[str]:
     if (count := len(sentences(front.finding))) != 1 or front.finding[-1] not in ".!?":
         faults.append(f"`{SHORT}` must be one sentence that ends with a full stop; it has {count}")
     if "{claim-badge}" in front.finding:
-        faults.append(f"`{SHORT}` must say its finding in words, without a badge")
+        faults.append(f"`{SHORT}` must state its finding in words, without a badge")
     return [f"its first cell: {fault}" for fault in faults]
 
 

@@ -1,4 +1,4 @@
-"""From executed notebooks to the book: stage the sources, and let Jupyter Book build the pages.
+"""Make the book from executed notebooks: stage the sources, then let Jupyter Book build the pages.
 
 The work happens in ``_build/press``; only a complete book, built without a warning, becomes
 ``_build/html``. Pages whose sources did not change are not built again.

@@ -1,4 +1,4 @@
-"""The dependencies of the pages, besides the notebooks that ran."""
+"""Digests of what the pages depend on besides the executed notebooks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def press_key(root: Path, staged: Path) -> str:
 
 
 def appearance_key(book: Path) -> str:
-    """Return the digest of dependencies of all pages that Sphinx does not know.
+    """Return the digest of files that all pages depend on and that Sphinx does not watch.
 
-    These are our code, and styles and scripts, which pages name with their checksums.
+    These files are our code, and the styles and scripts, whose checksums are in the pages.
     """
     return files_key({**files_below(book / "book" / "_static"), **package_sources()})

@@ -1,7 +1,8 @@
 """The lead picture of a page: one figure, shown directly below the finding.
 
-The cell that draws it has the tag `LEAD`. On the page its figure moves up, with caption and name.
-The code stays, folded, where it ran. The notebook that a reader downloads is unchanged.
+The cell that draws it has the tag `LEAD`. On the page, the figure of this cell moves up, with its
+caption and name. The code stays in its place, folded. The notebook that a reader downloads is
+unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def tagged_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def lead_problems(notebook: NotebookNode) -> list[str]:
-    """Return the faults of a notebook's lead tags, a sentence each."""
+    """Return a sentence for each fault of a notebook's lead tags."""
     names = [cell_name(notebook, cell) for cell in tagged_cells(notebook)]
     if len(names) < 2:
         return []

@@ -1,7 +1,7 @@
-"""What the kernel of a live page does, besides the cells of its notebook.
+"""What the kernel of a live page does besides running the cells of the notebook.
 
-``book/_static/live/run.js`` calls these functions. So the values that a reader types are read, and
-the numbers and verdicts in the text written, by the rules of a rerun.
+``book/_static/live/run.js`` calls these functions. So the rules of a rerun hold here, too: for
+reading the values that a reader types, and for writing the numbers and verdicts in the text.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ def values(source: str, given: Mapping[str, str]) -> dict[str, Value]:
 
     Raises
     ------
-    ValueError
-        With a line for each value that is against its type or rule.
+    ValueError If a value violates its type or rule; the message has a line for each such value.
 
     Examples
     --------
@@ -53,7 +52,7 @@ def values(source: str, given: Mapping[str, str]) -> dict[str, Value]:
 def warm(sources: Iterable[str]) -> None:
     """Import what the cells import, so the first run need not wait for it.
 
-    What cannot be imported is left for the run, which will say so.
+    If a module cannot be imported, nothing happens here: the run will report it.
     """
     for source in sources:
         try:
@@ -73,14 +72,15 @@ def texts(
     numbers: Iterable[str],
     badges: Iterable[str],
 ) -> dict[str, dict[str, str]]:
-    """Return the texts of a page that are bound to records, as a run gives them.
+    """Return the texts of a page that are bound to records, with the values of this run.
 
     Parameters
     ----------
     name : str
         The path of the notebook.
     records : sequence of mapping
-        What the run recorded. Claims of other notebooks are as in the book, and left out here.
+        What the run recorded. Claims of other notebooks are left out, since their texts stay as
+        they are in the book.
     numbers, badges : iterable of str
         Addresses of numbers, as in the role ``{ledger}``, and claims whose badges the page shows.
 
@@ -113,7 +113,7 @@ def texts(
 
 
 def tell_texts(*about: Any) -> None:
-    """Display the result of `texts` for the script."""
+    """Display the result of `texts` as JSON, which the script of the page reads."""
     _tell(texts(*about))
 
 

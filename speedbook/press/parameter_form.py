@@ -1,4 +1,4 @@
-"""The parameters of a notebook as a form: a table to read, which a script lets a reader fill in.
+"""The parameters of a notebook as a table, which a script turns into a form to fill in.
 
 Types, ranges and choices go into the form as JSON, so ``book/_static/live/values.js`` checks what
 a reader types by the rules of the notebook itself.
@@ -23,7 +23,7 @@ KEYBOARDS = {"int": "numeric", "float": "decimal"}
 
 
 def schema(parameter: Parameter) -> dict[str, Any]:
-    """Return what decides whether a text is a value of a parameter, for JSON.
+    """Return the rules that decide whether a text is a value of a parameter, ready for JSON.
 
     Examples
     --------

@@ -20,7 +20,7 @@ SHOWN = re.compile(r"_static/figures/([a-z0-9-]+)\.png")
 
 
 def wanted_pictures(root: Path) -> dict[str, str]:
-    """Return the names of the figures on prose pages, each with one page that shows it."""
+    """Return the names of the figures on prose pages, each with one of the pages that show it."""
     pages = [root / "README.md", *sorted((root / "book").rglob("*.md"))]
     return {
         name: str(page.relative_to(root))

@@ -1,8 +1,8 @@
 """The HTML page of a run, in a single file that needs no network and no other files.
 
 The book's own parser reads the notebook, without Sphinx. Links to other pages become text, since
-those pages are not part of the run. Numbers bound to the ledger are those of the run. The import of
-this module takes a second, so import it only when a page is written.
+those pages are not part of the run. A number that is bound to the ledger is shown with its value in
+this run. The import of this module takes a second, so import it only when a page is written.
 """
 
 from __future__ import annotations
@@ -113,13 +113,13 @@ def page_html(
     notebook : NotebookNode
         As executed.
     parameters, values : sequence of Parameter, mapping
-        The parameters of the notebook, and the values of this run by name.
+        The parameters of the notebook, and their values in this run by name.
     claims : mapping
-        Rows of the ledger by claim, with those of this run in place of the committed ones.
+        Rows of the ledger by claim; rows of this run replace the committed rows.
     facts : sequence of str
-        Facts about the run, a line each.
+        Facts about the run, one line for each.
     macros, works : mapping
-        TeX macros of the book; authors and year of a work by the key that cites it.
+        TeX macros of the book, and for each key of a citation the authors and the year of the work.
     failure : str
         Why the run stopped before its end, if it did.
     folder : Path, optional

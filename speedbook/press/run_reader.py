@@ -38,7 +38,7 @@ class Book(CustomReSTDispatcher):
         self.works, self.numbered = works, numbered
 
     def role(self, role_name: str, *rest: Any) -> Any:
-        """Return the role of docutils, or `show` if the role belongs to the book."""
+        """Return the role that docutils has, or `show` if the role is one of the book's own."""
         return super().role(role_name, *rest) if role_name in NATIVE else (self.show, [])
 
     def directive(self, directive_name: str, *rest: Any) -> Any:
@@ -91,7 +91,7 @@ class Box(Admonition):  # type: ignore[misc]
 class Reader(Parser):  # type: ignore[misc]
     """The parser of notebooks, for a page in a single file.
 
-    Pictures are given by the placeholders for them in the cells.
+    The pictures are given by the placeholders that the cells contain.
     """
 
     def __init__(self, pictures: Mapping[str, str], numbered: Mapping[str, int]) -> None:

@@ -1,8 +1,8 @@
 """The pictures of a sweep: each claim's estimates over each parameter, and the runs' own pictures.
 
-In the first kind every parameter has a panel. A line joins points at which all other parameters are
-equal, and its colour is the value of one of them. A bar is the interval of the record, and the form
-of a marker is the verdict.
+A picture of the first kind has a panel for every parameter. A line joins points at which all other
+parameters are equal; its colour shows the value of one of these parameters. A bar shows the
+interval of a record, and the form of a marker shows the verdict.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def record_figure(
     claim : str
         The claim to draw.
     limits : pair of float
-        The ends of what the claim's rule allows, drawn as lines if they are within the picture.
+        The limits of the claim's rule, drawn as lines if they are within the picture.
     swept : sequence of str
         The parameters, a panel each.
     """
@@ -210,7 +210,7 @@ class Picture:
 def lead_pictures(
     sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]], name: str
 ) -> list[Picture]:
-    """Return the picture of that name of each finished run, small, for the first points."""
+    """Return small copies of a picture, from the finished runs of the first points."""
     found: list[Picture] = []
     for point in sweep.points:
         if point.number in finished and len(found) < MOST_PICTURES:

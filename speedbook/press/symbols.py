@@ -1,10 +1,10 @@
 r"""Find the mathematics in a text of the registry, and write it in TeX.
 
 The registry is Unicode, as JupyterLab, the ledger's file, alternative texts and the search show it:
-"at most d λ₁(V)/n". A page can show ``d λ₁(V)/n`` as mathematics. `pieces` finds such runs and
-writes each in TeX. It leaves unchanged every run that it cannot parse to its end, words, numbers
-without a symbol, and letters that are words or names: "A design", "Appendix B", "D-optimal", "(b)".
-Joined, the pieces of a text are the text.
+"at most d λ₁(V)/n". A page can show ``d λ₁(V)/n`` as mathematics. `pieces` finds such pieces of
+mathematics and writes each in TeX. It leaves words and numbers without a symbol unchanged, and also
+every piece that it cannot parse to the end. Letters that are words or names stay, too: "A design",
+"Appendix B", "D-optimal", "(b)". If all pieces of a text are joined, the result is the text.
 
 A letter means what `book/notation.md` says: ``c`` is the target direction, ``Σ`` the noise matrix.
 If a letter means something else in a claim, the caller says so.

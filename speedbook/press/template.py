@@ -1,9 +1,9 @@
 """The template of a notebook's page.
 
-A page has the title, the place in the paper, the finding and its picture; then the notebook, cell
-by cell; and at the foot the command, the time and the parameters. See
+A page begins with the title, the place in the paper, the finding and its picture. The cells of the
+notebook follow. At the foot are the command, the time and the parameters. See
 `speedbook.press.front_matter`, `speedbook.press.lead` and `speedbook.press.foot`. The parameters
-cell, whose content is at the foot, is hidden. The notebook that a reader downloads is unchanged.
+cell is hidden, since the foot shows its content. The notebook that a reader downloads is unchanged.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ HIDDEN = frozenset({"parameters", "injected-parameters"})
 
 
 def page_problems(notebook: NotebookNode) -> list[str]:
-    """Return why a notebook cannot be a page of the book, a sentence each."""
+    """Return a sentence for each reason why a notebook cannot be a page of the book."""
     return front_problems(notebook) + lead_problems(notebook) + caption_problems(notebook)
 
 
 def published(notebook: NotebookNode) -> NotebookNode:
-    """Return a notebook as the book gives it to readers: without answers to the tasks of a class.
+    """Return a notebook for readers to download: without the answers to the tasks of a class.
 
-    Answers and their tests are the cells that nbgrader knows as such. As Sphinx copies what it
-    reads, to hide them on the page alone would not be enough.
+    The cells with answers and with tests are known from the metadata of nbgrader. Sphinx copies the
+    notebook for download, so it is not enough to hide these cells on the page.
     """
     shown = copy.deepcopy(notebook)
     shown.cells = [cell for cell in notebook.cells if not _answers(cell)]

@@ -1,10 +1,10 @@
 """The cache of executed notebooks.
 
-The key of a run is all that its outputs can depend on: the code of the notebook (its parameters are
-a part of it), the source of ``speedlib``, of ``paper`` and of what a notebook imports from
-``speedbook``, the data, the stored benchmarks, the notebook's entries in ``book/claims.yml``, the
-lock and the version of Python. Prose is not a part of the key: if only the text of a page has
-changed, its outputs come from the cache.
+A run has a key, which is a digest of all that its outputs can depend on. These are the code of the
+notebook with its parameters, the source of ``speedlib`` and ``paper``, and the modules of
+``speedbook`` that a notebook imports. The data, the stored benchmarks, the notebook's entries in
+``book/claims.yml``, the lock and the version of Python also enter the key. The key does not depend
+on prose: if only the text of a page has changed, the page's outputs come from the cache.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def evidence_sources(root: Path) -> dict[str, Path]:
 
 
 def page_key(root: Path, name: str, shared: str) -> str:
-    """Return the digest of what a page depends on besides its code, with files of its own."""
+    """Return the digest of what a page depends on besides its code; some files are its own."""
     files = {
         entry + "/" * path.is_dir() + below: file
         for entry in READS.get(name, ())
@@ -101,7 +101,7 @@ def library_sources(root: Path) -> dict[str, Path]:
 
 
 def package_sources() -> dict[str, Path]:
-    """Return the files of ``speedbook`` and ``paper``, which may be used for another book."""
+    """Return the files of ``speedbook`` and ``paper``, wherever these packages are installed."""
     rooms = [_sources(PACKAGE.with_name(room), f"{room}/") for room in ("speedbook", "paper")]
     return {name: path for files in rooms for name, path in files.items()}
 
@@ -125,7 +125,7 @@ class Run:
 
 
 class Cache:
-    """Executed notebooks by notebook and key, in a folder that need not exist yet."""
+    """A folder of executed notebooks, found by notebook and key; the folder need not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

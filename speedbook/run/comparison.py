@@ -1,11 +1,12 @@
 """Two sets of results side by side, and whether their records differ beyond noise.
 
-A record with an interval has a standard error: the part of the interval that faces the other
-estimate, divided by the normal quantile of its level. Two records differ by
-``|a - b| / sqrt(error_a² + error_b²)`` standard errors, as if the runs were independent. Bounds
-that hold with certainty differ by the gap between them, and exact records by all that is more than
-rounding. The rule for noise is for all m compared records with an error together (Bonferroni): if
-nothing differed, one of them or more would exceed the limit with a probability of at most 0.1 %.
+A record with an interval has a standard error. It is the part of the interval between the record's
+estimate and the end nearer to the other estimate, divided by the normal quantile of the interval's
+level. Two records differ by ``|a - b| / sqrt(error_a² + error_b²)`` standard errors, as if the runs
+were independent. If both records are bounds that hold with certainty, their difference is the gap
+between the bounds. Exact records differ if their numbers differ by more than rounding. One limit
+holds for all m compared records that have a standard error (Bonferroni). If the two sides did not
+differ, the probability that one or more of the m records exceed the limit would be at most 0.1 %.
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ class RecordPair(_Part):
 
     @property
     def moved(self) -> bool:
-        """Whether the verdict is another."""
+        """Whether the two verdicts differ."""
         return bool(self.a["verdict"] != self.b["verdict"])
 
 
 class TableState(_Part):
-    """How a table differs: ``cells`` of ``of`` differ; None if only digests are kept."""
+    """How a table differs: in ``cells`` of its ``of`` cells; None if only digests are kept."""
 
     state: State
     cells: int | None = None
@@ -71,7 +72,7 @@ class TableState(_Part):
 class Pair(_Part):
     """Two sets of results of one notebook.
 
-    ``parameters`` are those that differ, and ``shared`` those that do not.
+    ``parameters`` holds the parameters that differ, and ``shared`` the parameters that agree.
     """
 
     notebook: str
@@ -98,16 +99,17 @@ class Pair(_Part):
 
     @property
     def worst(self) -> float:
-        """The largest difference in standard errors; infinite if exact records differ."""
+        """The largest difference in standard errors; infinite if two exact records differ."""
         sizes = (record.standard_errors for record in self.records)
         exact = any(r.beyond and r.standard_errors is None for r in self.records)
         return math.inf if exact else max((s for s in sizes if s is not None), default=0.0)
 
 
 class Rule(_Part):
-    """When a difference is beyond noise: above ``limit`` standard errors.
+    """The rule for noise: a difference above ``limit`` standard errors is beyond noise.
 
-    This holds with a false alarm among all ``records`` in at most a share ``family`` of cases.
+    If nothing differs, at most a share ``family`` of comparisons has a false alarm among its
+    ``records``.
     """
 
     family: float
@@ -135,7 +137,7 @@ class Comparison(_Part):
 
 
 def standard_error(record: Mapping[str, Any], towards: float) -> float:
-    """Return the standard error of a record on the side of another number; 0 without noise.
+    """Return a record's standard error towards another number; 0 if the record has no noise.
 
     Examples
     --------
@@ -160,7 +162,7 @@ def _bounds(record: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def limit(records: int, family: float = FAMILY) -> float:
-    """Return the number of standard errors beyond which one of some records differs.
+    """Return the number of standard errors beyond which a difference is more than noise.
 
     Examples
     --------
@@ -302,7 +304,7 @@ def grid(table: str) -> list[list[str]]:
 def different_cells(
     a: Sequence[Sequence[str]], b: Sequence[Sequence[str]]
 ) -> tuple[list[list[bool]], list[list[bool]]]:
-    """Say for each cell of two tables whether the other has something else in its place.
+    """Say for each cell of two tables whether it differs from the same cell of the other table.
 
     Examples
     --------
@@ -324,7 +326,7 @@ def different_cells(
 
 
 def parameter_changes(pair: Pair) -> list[tuple[str, str, str]]:
-    """Return name, value in A and value in B of the parameters that differ."""
+    """Return each parameter that differs, as a triple: its name, its value in A, its value in B."""
     return [(name, _shown(a), _shown(b)) for name, (a, b) in pair.parameters.items()]
 
 

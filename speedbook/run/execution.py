@@ -35,7 +35,7 @@ ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class Job:
-    """A notebook to run: it is only read, and the executed one is written to ``output``.
+    """A notebook to run. The notebook is only read; the executed copy is written to ``output``.
 
     Messages use ``name``. ``parameters``, which are already checked, replace the notebook's own.
     The number of the cell that runs, counted from 0, is written to the file ``progress``.
@@ -51,7 +51,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """The end of a run; ``failure`` says in which cell it failed and why, or is empty.
+    """The outcome of a run; ``failure`` says in which cell it failed and why, or is empty.
 
     ``died`` is true if the kernel, or the process that ran it, was killed.
     """
@@ -70,7 +70,7 @@ def execute_all(
 ) -> Generator[Finished, None, None]:
     """Run notebooks, a few at a time, and yield each as it ends.
 
-    The variables are for the kernels, in addition to those of this process. `tick` is called
+    The kernels get these variables in addition to the variables of this process. `tick` is called
     regularly while notebooks run. An interrupt stops the workers and their kernels before it
     reaches the caller. Raises an OSError, before anything runs, if kernels cannot be reached.
     """
@@ -84,7 +84,7 @@ def execute_here(
 ) -> Iterator[Finished]:
     """Run notebooks one after another from this process, whose variables it changes.
 
-    It takes the place of `execute_all` in a worker.
+    A worker calls this function in place of `execute_all`.
     """
     put_into(os.environ, environment)
     yield from map(execute, jobs)
@@ -202,8 +202,9 @@ def _describe(error: Exception, cell: str | None, timeout: int, output: Path) ->
 def kernel_environment(root: Path, figures: Path) -> dict[str, str]:
     """Return the variables for kernels: where our packages are, and where vector figures go.
 
-    The packages come from the book's own folder, whose sources the cache checks, whatever else is
-    installed. Settings are ours, not the user's; an empty text means that a variable is removed.
+    The packages come from the book's own folder, whose sources the cache checks, even if other
+    versions are installed. Our settings replace the user's settings; an empty text means that a
+    variable is removed.
     """
     # Kernels that run in parallel, each with many threads for small products, would wait for one
     # another.

@@ -1,4 +1,4 @@
-"""Recognise the same failure in several notebooks, which rarely is the fault of the notebooks."""
+"""Recognise a failure that several notebooks share, since its cause is rarely in the notebooks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cause(failure: str) -> str:
 
 
 class Failures:
-    """Counts each failure, ignoring the numbers in it."""
+    """Counts equal failures; failures that differ only in numbers are equal."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -1,8 +1,8 @@
 """Run folders: one for each rerun of a notebook, written whole or not at all.
 
-The run works in a hidden folder, which gets its name at the end:
-``<time>-<digest of code and parameters>``. If the run fails or is interrupted, the name says so,
-and the folder keeps the unfinished notebook. No folder is ever written to again. A process that is
+The run works in a hidden folder. At the end the folder is renamed to ``<time>-<digest of code and
+parameters>``. If the run fails or is interrupted, the folder's name says so, and the folder keeps
+the unfinished notebook. After the end of a run, nothing is written to its folder. A process that is
 killed (SIGKILL) leaves only its hidden folder, which may be deleted.
 """
 
@@ -62,9 +62,9 @@ class Request:
     parameters : tuple of Parameter
         The notebook's parameters.
     given : mapping
-        Parameter to checked value, for those that are set.
+        The checked value of each parameter that is set.
     setting : {"defaults", "full"}
-        The values of the parameters that are not set.
+        The default of each parameter that is not set.
     timeout : int
         Seconds for each cell.
     """

@@ -2,9 +2,9 @@
 
 Only ``speedbook build --full`` writes it. For each notebook in ``notebooks/full.yml`` it holds the
 results and their origin: parameters, time, the digest of all that they depend on, the commit, the
-packages and the machine. It also holds what the notebook recorded at its defaults then. As long as
-that is unchanged, and parameters and rules are, the results are valid, whatever lines of code or
-prose have changed.
+packages and the machine. It also holds what the notebook recorded at its defaults at that time. The
+results are valid as long as this record, the parameters and the rules are unchanged, even if code
+or prose has changed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Part(BaseModel):
 
 
 class Basis(_Part):
-    """What the validity of stored results is judged by.
+    """The basis on which stored results are judged to be valid.
 
     ``parameters`` are those of ``notebooks/full.yml``, ``rules`` those of the notebook's claims.
     ``own`` is what the committed notebook records at its defaults; for a notebook without claims,
@@ -93,7 +93,7 @@ class FullResults(_Part):
         return {claim: entry for run in runs for claim, entry in run.results.records.items()}
 
     def with_run(self, name: str, run: FullRun, environment: Environment) -> FullResults:
-        """Return the results with one run more, which replaces the notebook's former one."""
+        """Return the results with a new run, which replaces the notebook's former run."""
         return self._of({**self.notebooks, name: run}, {run.environment: environment})
 
     def only(self, names: Iterable[str]) -> FullResults:
@@ -115,7 +115,7 @@ def _essence(trial: Trial | None) -> list[object] | None:
 
 
 def environment_name(environment: Environment) -> str:
-    """Return a short name for an environment, the same for equal ones."""
+    """Return a short name for an environment; equal environments get the same name."""
     return digest({"environment": environment.model_dump_json()})
 
 
@@ -197,8 +197,8 @@ def ledger_full(
 ) -> dict[str, Any]:
     """Return the stored results for a built ledger, by claim, given the notebooks at the defaults.
 
-    Each is a record with the ``parameters``, ``seconds`` and ``commit`` of its run, and what has
-    ``changed`` since.
+    Each result is a record with the ``parameters``, ``seconds`` and ``commit`` of the run, and with
+    what has ``changed`` since the run.
     """
     stored = read_full_results(root)
     if not stored.notebooks:

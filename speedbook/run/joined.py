@@ -1,4 +1,4 @@
-"""The joined table of a sweep: everything that its points found, one number or text in each row.
+"""The joined table of a sweep: all results of its points, one number or text in each row.
 
 The columns are the number of the point, the parameters that the points set, and `COLUMNS`:
 
@@ -17,7 +17,8 @@ number    the value, if it is a number
 text      the value, if it is not
 ========= ==========================================================================================
 
-A parameter whose name is one of these, or ``point``, gets an underscore at its end.
+If a parameter has the name of one of these columns, or the name ``point``, an underscore is added
+to its name.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def joined_table(
     finished : mapping
         Folder and manifest of each finished point, by its number.
     failures : mapping
-        Why a point failed, by its number; a point in neither was not run.
+        Why a point failed, by its number. A point that is neither here nor in ``finished`` was not
+        run.
     """
     names = list(dict.fromkeys(name for values in sweep.plan.points for name in values))
     text = io.StringIO()

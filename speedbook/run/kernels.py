@@ -1,9 +1,9 @@
-"""The settings of kernels: our own in place of the user's.
+"""The settings of kernels: our settings replace the user's.
 
 Matplotlib, IPython and Jupyter read settings from the home folder, the working directory and
 environment variables, and write caches and logs there. No result may depend on these, and the home
 folder may be absent or read-only. So each program has a folder below ``_build``. The folders are
-kept, so fonts are found once. If they cannot be written, a temporary folder replaces them.
+kept, so fonts are found once. If these folders cannot be written, a temporary folder replaces them.
 
 Numerical libraries also choose their code by the processor, which changes the last bits. This can
 change which of several optimal designs is found, or the last digit shown. On every x86 processor,

@@ -1,7 +1,7 @@
-"""All runs below a folder, with their state and the room that they take.
+"""All runs below a folder, with their state and their size on disk.
 
-Only what `speedbook rerun` made counts: a folder with the name of a run and a manifest, or with a
-name that says why there is none.
+Only folders that `speedbook rerun` made are listed. Such a folder has the name of a run and a
+manifest, or a name that says why it has no manifest.
 """
 
 from __future__ import annotations
@@ -109,9 +109,10 @@ def _size(folder: Path) -> int:
 
 
 def may_be_deleted(run: RunFolder, runs: Path) -> bool:
-    """Return whether a folder is inside the folder of runs, and is surely that of a run that ended.
+    """Return whether a folder is inside the folder of runs, and surely belongs to a run that ended.
 
-    It must have our manifest, of the notebook that its place names, and not be hidden.
+    The folder must not be hidden. It must have a manifest for the notebook after which its parent
+    folder is named.
     """
     path, manifest = run.path, run.manifest
     inside = runs.resolve() in path.resolve().parents and not path.is_symlink()
@@ -122,11 +123,13 @@ def may_be_deleted(run: RunFolder, runs: Path) -> bool:
 def delete(chosen: Sequence[RunFolder], runs: Path) -> None:
     """Delete run folders, and the folders of notebooks that are then empty.
 
-    Raises a ValueError, before anything is deleted, if one of them may not be.
+    Raises a ValueError, before anything is deleted, if one of the folders must not be deleted.
     """
     for run in chosen:
         if not may_be_deleted(run, runs):
-            raise ValueError(f"{run.path}: is not surely the folder of a run; nothing was deleted")
+            raise ValueError(
+                f"{run.path}: cannot be recognised as a run folder; nothing was deleted"
+            )
     for run in chosen:
         shutil.rmtree(run.path)
         parent = run.path.parent

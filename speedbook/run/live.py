@@ -1,8 +1,8 @@
 """Serve the built book, and kernels for its pages, on this computer alone.
 
 The pages come from one port and the kernels from another, both on 127.0.0.1. Jupyter's own server
-gives the kernels: it demands the token, and answers only pages from the first port. On the pages
-thebe speaks to it; nothing of ours is in between.
+gives the kernels: it demands the token, and answers only pages from the first port. On the pages,
+the script thebe speaks directly to this server.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ IDLE = 120
 
 @dataclass(frozen=True)
 class Live:
-    """What is served: the book, and from which folder its kernels run.
+    """What is served: the book, and the folder in which its kernels run.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def built_book(root: Path) -> Path:
 def live_address(pages: int, kernels: int, token: str) -> str:
     """Return the address of the book, with the key to its kernels.
 
-    What follows the sign # stays in the browser: it is in no request, log or page.
+    The key follows the sign #, so it stays in the browser: no request, log or page contains it.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """One command at a time writes below ``_build``, or rewrites committed files.
 
 The lock is the operating system's, on the file ``_build/lock``: it ends with the process that holds
-it, even if that is killed. The text in the file is for people. It says which command holds the
-lock, or held it and was killed.
+it, even if that is killed. The text in the file is only for people to read. It says which command
+holds the lock, or held it and was killed.
 
 ``python -m speedbook.run.lock COMMAND ...`` runs a program while it holds the lock of the current
 folder, for ``make clean``.
@@ -47,9 +47,10 @@ def only_one(
     root : Path
         The top folder of the book.
     command : str
-        The command that takes the lock, for the messages of others.
+        The command that takes the lock, as the messages of other commands name it.
     say : callable
-        Is given a sentence if an earlier command was killed or the file system has no locks.
+        A function that gets a sentence if an earlier command was killed or the file system has no
+        locks.
     file : str
         The file of the lock, below `root`.
 

@@ -1,4 +1,4 @@
-"""Check the loopback interface, by which a notebook's process reaches its kernel."""
+"""Check the loopback interface, through which a notebook's process reaches its kernel."""
 
 from __future__ import annotations
 

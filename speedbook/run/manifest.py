@@ -50,7 +50,7 @@ class Environment(_Part):
     machine: dict[str, Any]
 
     def differences(self, other: Environment) -> list[str]:
-        """Return the differences of the other environment, a sentence each."""
+        """Return how the other environment differs from this one, in sentences."""
         now = other._facts()
         found = [
             f"{thing} was {before}, is {now.get(thing)}"
@@ -122,7 +122,7 @@ class Manifest(_Part):
         return value
 
     def circumstances(self, other: Manifest) -> list[str]:
-        """Return what differs in the circumstances of the other run, a sentence each."""
+        """Return a sentence for each difference in the circumstances of the other run."""
         changed = [f"the code of {self.notebook} has changed"] if self.code != other.code else []
         changed += self.environment.differences(other.environment)
         if self.files is None or other.files is None:
@@ -180,7 +180,7 @@ def code_digest(notebook: NotebookNode) -> str:
 
 
 def read_manifest(path: Path, given: str = "--from: ") -> Manifest:
-    """Read a manifest, or that of a run folder.
+    """Read a manifest; the path leads to its file or to the run folder with it.
 
     Raises a ValueError if it is not valid; the message begins with how the path was `given`.
     """

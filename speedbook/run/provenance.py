@@ -1,6 +1,6 @@
 """The origin of results: the commit, the environment and the data, each in a few characters.
 
-These facts belong to a build or a run, and are never in a committed file.
+Such facts belong to one build or run, and no committed file contains them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def git_state(root: Path) -> dict[str, Any]:
 
 
 def commit_text(commit: str | None, changed: bool | None, none: str = "no git") -> str:
-    """Return the findings of `git_state` in a few words."""
+    """Return in a few words what `git_state` found."""
     if commit is None:
         return none
     words = {True: " with uncommitted changes", None: ", perhaps with uncommitted changes"}

@@ -29,7 +29,7 @@ RECORD_HEAD = ("id", "verdict", "estimate", "low", "high", "level", "replication
 
 
 class Results(BaseModel):
-    """The results by which two runs are compared.
+    """The parts of a run's results that are compared with another run.
 
     They are the record of each claim, with its verdict; the digest of each figure's plotted
     numbers, by the figure's name; and the SHA-256 of each table's CSV, by the name of its file.
@@ -42,7 +42,7 @@ class Results(BaseModel):
     tables: dict[str, str] = {}
 
     def differences(self, other: Results) -> list[str]:
-        """Return the differences of the other results, a sentence each."""
+        """Return how the other results differ from these, a sentence for each difference."""
         found = _changes("figure", self.figures, other.figures)
         found += _changes("table", self.tables, other.tables)
         for name in sorted({*self.records, *other.records}):

@@ -1,4 +1,4 @@
-"""What `speedbook compare` compares: a run, the runs in a folder, the book, or its long setting."""
+"""One side of `speedbook compare`: a run, the runs in a folder, the book, or its long setting."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ def read_sides(root: Path, names: tuple[str, str]) -> tuple[Side, Side]:
     root : Path
         The top folder of the book.
     names : pair of str
-        Each is the folder of a run or its manifest, a folder of runs, such as a sweep's, or one of
-        the words `book` and `full`. A folder with such a name is meant by ``./book``.
+        Each side is given as the folder of a run, a run's manifest, a folder of runs such as a
+        sweep's folder, or one of the words `book` and `full`. To name a folder that is called
+        ``book``, write ``./book``.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def _from_path(name: str) -> Side:
     folder = path.parent if path.name == MANIFEST else path
     if not folder.exists():
         raise ValueError(
-            f"{name}: there is no such folder; give that of a run or of a sweep, or `{BOOK}`; "
+            f"{name}: there is no such folder; give the folder of a run or a sweep, or `{BOOK}`; "
             "`speedbook runs` lists runs"
         )
     if (folder / MANIFEST).is_file():
@@ -195,10 +196,11 @@ def key(parameters: Mapping[str, Any]) -> str:
 
 
 def matched(one: Side, other: Side) -> tuple[list[tuple[Member, Member]], list[str], list[str]]:
-    """Pair the members of two sides; what is left over on each side is named.
+    """Pair the runs of two sides; also return which runs of each side have no partner.
 
-    If a side has a single member for a notebook, each of the other's is compared with it. Else
-    those are compared that agree in the parameters that vary within a side.
+    If one side has a single run of a notebook, every run of that notebook on the other side is
+    compared with this run. Otherwise two runs are compared if they agree in the parameters that
+    vary within a side.
     """
     pairs: list[tuple[Member, Member]] = []
     left: list[str] = []

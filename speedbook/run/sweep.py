@@ -35,7 +35,7 @@ SWEEPS = "sweeps"
 
 
 class Code(BaseModel):
-    """Everything that the results of a point depend on besides its parameters.
+    """Everything except the parameters on which the results of a point depend.
 
     ``notebook`` and ``sources`` are digests of code, ``rules`` of the notebook's entries in
     ``book/claims.yml``; ``data`` and ``lock`` of files.
@@ -63,7 +63,7 @@ class Code(BaseModel):
         return [words[name] for name, value in self if value != getattr(other, name)]
 
     def made(self, manifest: Manifest) -> bool:
-        """Return whether a run has this code, as far as its manifest says."""
+        """Return whether a run was made by this code, according to the run's manifest."""
         its = manifest.environment
         theirs = manifest.code, its.sources, digest(its.data), its.lock, its.python
         return theirs == (self.notebook, self.sources, self.data, self.lock, self.python)
@@ -135,7 +135,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A plan in its folder, with a request at the defaults for everything that points share."""
+    """A plan with its folder, and a request at the defaults with everything that points share."""
 
     folder: Path
     plan: Plan
@@ -150,7 +150,7 @@ class Sweep:
         ]
 
     def label(self, point: Point) -> str:
-        """Name a point by the parameters that differ between points."""
+        """Return a name for a point, made of the parameters that differ between points."""
         values = point.request.values
         named = self.plan.swept or tuple(point.request.given)
         return ", ".join(f"{name}={as_shown(values[name])}" for name in named) or "the defaults"
@@ -208,7 +208,7 @@ def whole_run(folder: Path, stem: str) -> Manifest | None:
 
 
 def new_plan(request: Request, points: Sequence[Mapping[str, Value]]) -> Plan:
-    """Return the plan of a sweep over points, by the code as it is now."""
+    """Return the plan of a sweep over points, with the code as it is now."""
     names = dict.fromkeys(name for values in points for name in values)
     defaults = request.values
     swept = tuple(
@@ -227,6 +227,6 @@ def new_plan(request: Request, points: Sequence[Mapping[str, Value]]) -> Plan:
 
 
 def usual_folder(runs: Path, plan: Plan) -> Path:
-    """Return the folder of a sweep if the user names none: the same points, the same folder."""
+    """Return the default folder of a sweep; equal points always lead to the same folder."""
     parts = {"notebook": plan.notebook, "points": json.dumps(plan.points, sort_keys=True)}
     return runs / SWEEPS / f"{Path(plan.notebook).stem}-{digest(parts)[: SHORT - 4]}"

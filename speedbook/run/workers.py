@@ -1,6 +1,7 @@
-"""Processes that work through a list of tasks, each of which may be killed without harm to others.
+"""Processes that work through a list of tasks; if one is killed, the others are not affected.
 
-Every worker has a pool of its own. If one is killed, only its task is lost; a new worker follows.
+Every worker has a pool of its own. If a worker is killed, only its task is lost, and a new worker
+replaces it.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ def each(
     tasks : sequence
         Its arguments.
     workers : int
-        How many tasks are in work at the same time.
+        How many tasks run at the same time.
     environment : dict of str to str
         Variables for the processes, in addition to those of this process.
     tick : callable, optional
-        Is called regularly while tasks are in work.
+        A function that is called regularly while tasks run.
     attempts : int
-        How many times a task is begun whose process is killed.
+        How many times a task is started if its process is killed each time.
 
     Yields
     ------
@@ -163,7 +164,7 @@ def _prepare_worker(environment: dict[str, str]) -> None:
 def quieten() -> None:
     """Silence what papermill logs.
 
-    A failure is reported as a result; errors of a worker that is being terminated are not.
+    A failure is reported as a result. Errors of a worker that is being terminated are not reported.
     """
     for logger in map(logging.getLogger, ("papermill", "asyncio")):
         logger.addHandler(logging.NullHandler())

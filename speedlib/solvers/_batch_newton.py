@@ -1,8 +1,8 @@
 r"""Newton's method for many A- or D-optimal designs that share their features.
 
-The method of :mod:`speedlib.solvers._interior`, on all actions of all problems side by side. With
-:math:`M = \sum_a u_a x_a x_a^\top` and :math:`u_a = w_a / \sigma_a^2`, the sensitivities and the
-second derivatives of the loss F are
+This is the method of :mod:`speedlib.solvers._interior`, applied to all actions of all problems side
+by side. With :math:`M = \sum_a u_a x_a x_a^\top` and :math:`u_a = w_a / \sigma_a^2`, the
+sensitivities and the second derivatives of the loss F are
 
 .. math::
    q_a = \frac{x_a^\top C\, x_a}{\sigma_a^2 \tau}, \qquad
@@ -11,9 +11,9 @@ second derivatives of the loss F are
 
 where :math:`C = M^{-1}, \tau = d` for D and :math:`C = M^{-2}, \tau = \mathrm{Tr}\,M^{-1}` for A,
 and N holds the second derivatives with respect to M. So a Newton step has d(d+1)/2 unknowns,
-whatever the number of actions. What it needs of the actions, M and
-:math:`\sum_a t_a \varphi_a \varphi_a^\top`, are sums of products of two and of four features. These
-products are the same for all problems, and one product of two matrices makes all the sums.
+whatever the number of actions. A step uses the actions only through M and :math:`\sum_a t_a
+\varphi_a \varphi_a^\top`. These are sums of products of two and of four features. These products
+are the same for all problems, and one product of two matrices makes all the sums.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ STEPS, FIRST_STEPS, REDUCTIONS = 50, 12, 20
 
 @dataclass(frozen=True, eq=False)
 class _Iterates:
-    """Weights (R, A) of any sum, and what follows from them.
+    """Weights (R, A) of any sum, and quantities computed from these.
 
-    Besides F and q these are M^-1, C (called middle) and tau (called size).
+    Besides F and q, these quantities are M^-1, C (called middle) and tau (called size).
     """
 
     precisions: Floats
@@ -76,7 +76,7 @@ class Problems:
     Parameters
     ----------
     points : ndarray, shape (A, d)
-        The features, in coordinates in which they are no more alike than they must be.
+        The features, in coordinates in which they are as different as possible.
     kernel : ndarray, shape (d, d), or None
         For the A-criterion the matrix K for which :math:`\mathrm{Tr}(M^{-1} K)` in these
         coordinates is the trace in those of the features, and :math:`C = M^{-1} K M^{-1}`; None

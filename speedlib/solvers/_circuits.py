@@ -1,20 +1,21 @@
 r"""Which actions occur in a vertex of Elfving's program, whatever the variances are.
 
 A vertex of :math:`\{w : \sum_a w_a x(a) = c\}` is a solution whose support is linearly independent.
-All its coefficients there differ from 0, so its support together with c is a *circuit* of the
+Its coefficients on the support differ from 0, so the support together with c is a *circuit* of the
 vectors :math:`x(1), \dots, x(A), c`: a dependent set of which every proper part is independent.
-Conversely each circuit through c, without c, is the support of a vertex. So an action occurs in a
-vertex if and only if it lies in one circuit with c.
+Conversely, removing c from a circuit that contains c gives the support of a vertex. So an action
+occurs in a vertex if and only if it lies in one circuit with c.
 
-To lie in one circuit is an equivalence relation among vectors, and its classes can be read off any
-basis: write all vectors in its coordinates, and join each vector to the basis vectors that it
-needs. The connected components of this graph are the classes.
+Lying in a common circuit is an equivalence relation among vectors. Its classes can be found from
+any basis: write all vectors in coordinates of the basis, and join each vector to the basis vectors
+with a coordinate other than 0. The connected components of this graph are the classes.
 
-*Why.* An edge joins two vectors of one circuit: a vector outside the basis and the basis vectors
-that it needs are one. So a component lies within a class. On the other hand, the basis vectors of
-one component span all vectors of that component and none but 0 of another's, so the space is the
-direct sum of the spans. A circuit that met two components would split into one dependent part for
-each, whose coefficients sum to 0 separately, and a proper part of a circuit is independent.
+*Why.* An edge joins two vectors of one circuit, since a vector outside the basis and the basis
+vectors that it needs form a circuit. So a component lies within a class. On the other hand, the
+basis vectors of one component span all vectors of this component, and the spans of two components
+have only 0 in common. So the space is the direct sum of these spans. A circuit that met two
+components would split into one dependent part for each, whose coefficients sum to 0 separately, and
+a proper part of a circuit is independent.
 
 References
 ----------
@@ -40,9 +41,10 @@ def occurring(features: Floats, direction: Floats) -> Flags:
     so neither units nor lengths matter. A coordinate counts as 0 if it may be rounding alone:
     entries that are off by :math:`\epsilon` move the j-th coordinate of a vector v, whose
     coordinates are y, by up to :math:`\epsilon\,|b_j|\,(1 + \sum_i |y_i|)`, with :math:`b_j` the
-    dual of the j-th basis vector. No more than that may be dropped; and much less where, with basis
-    vectors that nearly depend, all that is dropped sums to more than such an error of v. One action
-    too many costs its first pulls, one too few may cost a vertex, or the direction itself.
+    dual of the j-th basis vector. No larger coordinate may be dropped. If basis vectors are nearly
+    dependent, the limit is much lower, since all dropped parts together must not exceed such an
+    error of v. An action too many costs its first pulls; an action too few may cost a vertex, or
+    the direction itself.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-r"""The certificate of a vertex of Elfving's program, from the numbers as they were given.
+r"""The certificate of a vertex of Elfving's program, computed from the given numbers.
 
 Any y with :math:`|x(a)^\top y| \le \sigma(a)` for all actions proves :math:`\|u\|_1 \ge c^\top y`
-(weak duality). The gap that is reported compares both sides, with sums computed in twice the
-precision where they matter, and adds what the coefficients may miss of c. It does not depend on how
-the vertex was found.
+(weak duality). The reported gap compares both sides; important sums are computed in twice the
+precision. It also allows for the part of c that the coefficients may miss. It does not depend on
+how the vertex was found.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def _lower_bound(problem: Problem, y: Floats) -> _Bound:
 def _dual(problem: Problem, basis: Indices, signs: Floats) -> Floats:
     """Solve ``rows @ y = signs``, each price lowered from one by the rounding error it may carry.
 
-    Otherwise the division by the largest price would charge all actions for the rounding error of
-    one, which is large where features of widely different length share a basis.
+    Otherwise the division by the largest price would let the rounding error of one action weaken
+    the bound for all. This error is large if features of widely different length share a basis.
     """
     rows = problem.points(basis)
     y = np.linalg.solve(rows, signs)
@@ -127,11 +127,11 @@ def _refined(problem: Problem, actions: Indices, u: Floats) -> Floats:
 
 
 def _doubt(problem: Problem, actions: Indices, missed: Floats, y: Floats) -> float:
-    """Return the most by which what the coefficients miss of c can change their norm.
+    """Return how much the part of c that the coefficients miss can change their norm, at most.
 
-    Fewer than d actions miss what rounding made of c outside their span. Then which point of the
-    span c stands for depends on how distances are measured, and each entry of c is known to a
-    rounding error only, missed or not: count that much for each, and leave a margin.
+    Fewer than d actions miss what rounding made of c outside their span. The point of the span that
+    c represents then depends on how distances are measured. Each entry of c is known only up to a
+    rounding error, so this error is counted for each entry, with a margin.
     """
     if actions.size == y.size or not missed.any():
         return abs(float(missed @ y))

@@ -29,8 +29,8 @@ class Problem:
 
     Notes
     -----
-    The coordinates are found when they are first needed; that raises ValueError if the direction is
-    not in the span of the features.
+    The coordinates are found at their first use. This raises a ValueError if the direction is not
+    in the span of the features.
     """
 
     features: Floats
@@ -52,13 +52,13 @@ class Problem:
         return np.asarray(self.frame.points(self.features, actions) / self.sigma[actions, None])
 
     def prices(self, dual: Floats, stride: int = 1) -> Floats:
-        """Prices |x(a)'y|/sigma(a) of every action, or of each that a stride comes to."""
+        """Prices |x(a)'y|/sigma(a) of all actions, or of the actions that a stride selects."""
         prices = self.features[::stride] @ dual
         np.abs(prices, out=prices)
         prices /= self.sigma[::stride]
         return prices
 
     def missed(self, actions: Indices, u: Floats) -> Floats:
-        """Return what coefficients u of some actions miss of c, in twice the precision."""
+        """Return the part of c that coefficients u of some actions miss, in twice the precision."""
         rows = np.vstack([self.direction, self.features[actions]]).T
         return accurate_product(rows, np.append(1.0, -u / self.sigma[actions]))

@@ -1,9 +1,10 @@
 """The search for the optimal vertex of Elfving's program: column generation on samples.
 
-An optimal vertex needs few actions, so most are never looked at one by one: a small working set is
-solved exactly by :mod:`speedlib.solvers._simplex`, one product X y prices all actions, and the most
-expensive join. Coarse samples of the actions come first, so the whole set is priced only a few
-times. What is found here is judged by :mod:`speedlib.solvers._elfving_certificate`.
+An optimal vertex needs few actions. So :mod:`speedlib.solvers._simplex` solves a small working set
+exactly, one product X y computes the prices of all actions, and the actions with the highest prices
+join the set. Coarse samples of the actions come first, so the prices of all actions are computed
+only a few times. The vertex found here is certified by
+:mod:`speedlib.solvers._elfving_certificate`.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ ROUNDS = 200
 
 
 class Vertex(NamedTuple):
-    """A vertex: its basis of actions and their coefficients; the work it took.
+    """A vertex: its basis of actions, their coefficients, and the work of finding it.
 
-    The signs are those that the dual gives to each action of the basis: of its coefficient, where
-    that is not zero.
+    The dual gives each action of the basis a sign. It is the sign of the action's coefficient, if
+    this is not zero.
     """
 
     basis: Indices
@@ -51,10 +52,11 @@ class Vertex(NamedTuple):
 def optimal_vertex(problem: Problem) -> Vertex:
     """Find the optimal vertex of all actions, one sample of them after another.
 
-    Where c is a combination of fewer than r actions, as it is when the policy has few, vertices
-    are degenerate and a simplex method may stall. So it works on a target that is moved by tiny
-    unlike amounts, and keeps the vertex if it is optimal for c too: if each coefficient that is not
-    zero has the sign that the dual gives it. Otherwise the next stage moves the target less.
+    If c is a combination of fewer than r actions, for example of the few actions of a policy,
+    vertices are degenerate and a simplex method may stall. So the search moves the target by tiny,
+    unequal amounts. It keeps the vertex if this is also optimal for c, that is, if each coefficient
+    other than zero has the sign that the dual gives it. Otherwise the next stage moves the target
+    less.
     """
     target, basis, pricings, pivots = problem.frame.target, problem.frame.basis, 0, 0
     for stride, push in _stages(problem.n_actions):
@@ -84,7 +86,7 @@ def _stages(n_actions: int) -> Iterator[tuple[int, float]]:
 
 
 def pushed(rows: Floats, target: Floats, push: float) -> Floats:
-    """Move the target so that every coefficient moves off zero, by unlike amounts.
+    """Move the target such that every coefficient moves off zero, by unequal amounts.
 
     The sines of whole numbers have no linear relation with whole coefficients, so no vertex is
     degenerate for the new target, however regular the features are.
@@ -96,7 +98,7 @@ def pushed(rows: Floats, target: Floats, push: float) -> Floats:
 
 
 class _Columns(NamedTuple):
-    """What column generation found on one sample: a basis; the work it took."""
+    """What column generation found on one sample: a basis, and the work of finding it."""
 
     basis: Indices
     pricings: int

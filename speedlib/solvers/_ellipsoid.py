@@ -1,12 +1,13 @@
 r"""Certificates of A-, D-, G- and linear designs that allow for rounding errors.
 
-A design is as good as its value; an ellipsoid :math:`\{x : |G^\top x| \le 1\}` that holds every
-point says how good a design can be (see :mod:`speedlib.solvers.exchange`). Both are known up to
-rounding only: the products :math:`G^\top x` and :math:`B^\top G`, the value, and the matrix K
-itself, whose eigenvalues are uncertain by the rounding of its entries. An efficiency bound here
-takes the worse end of each: the worst case of sums of up to 8 terms, and of longer ones what errors
-of unlike signs come to. It holds for the points as they are stored and for every K that rounds to
-the one given, as long as the range of the information matrix holds the range of K.
+The value says how good a design is. An ellipsoid :math:`\{x : |G^\top x| \le 1\}` that holds every
+point says how good a design can be (see :mod:`speedlib.solvers.exchange`). Both are known only up
+to rounding errors, which affect the products :math:`G^\top x` and :math:`B^\top G`, the value, and
+the matrix K itself, whose eigenvalues are uncertain by the rounding of its entries. An efficiency
+bound here takes the worse end of each: the worst case for sums of up to 8 terms, and for longer
+sums the usual size of errors that partly cancel. It holds for the points as they are stored and for
+every K that rounds to the one given, as long as the range of the information matrix holds the range
+of K.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Kernel(NamedTuple):
     root : ndarray, shape (d, k)
         B with :math:`K \approx BB^\top`, of full column rank.
     least : ndarray, shape (d, k)
-        The same, shortened, so that :math:`LL^\top \preceq K`.
+        The matrix B with shortened columns, L, such that :math:`LL^\top \preceq K`.
     excess : ndarray, shape (d,)
         Numbers e with :math:`K \preceq BB^\top + \mathrm{diag}(e)^2`.
     doubt : ndarray, shape (k,)
@@ -60,7 +61,7 @@ class Kernel(NamedTuple):
 
 
 def kernel_of(matrix: Floats | None, d: int) -> Kernel:
-    """Factor K, or the identity, with what rounding may have done to it."""
+    """Factor K, or the identity, with bounds on its rounding errors."""
     if matrix is None:
         return Kernel(np.eye(d), np.eye(d), np.zeros(d), np.zeros(d))
     scale = np.sqrt(np.diagonal(matrix))
@@ -126,15 +127,15 @@ def certified_value(weights: Floats, x: Floats, kernel: Kernel | None, factor: F
 def certified_variance(weights: Floats, x: Floats, tolerance: float) -> Certified:
     r"""Largest variance :math:`\max_a x_a^\top M^{-1} x_a` of a design, and its efficiency for G.
 
-    No design has a largest variance below d, since under the design itself variances average d.
-    So nothing but rounding stands between the value and the efficiency, d divided by it. With any
-    regular F, :math:`y = F^\top x` and :math:`N = F^\top M F`,
+    No design has a largest variance below d, since the variances average d under the design itself.
+    So the efficiency is d divided by the value, and only rounding errors must be allowed for. For
+    any regular F, :math:`y = F^\top x` and :math:`N = F^\top M F`,
 
     .. math:: x^\top M^{-1} x = y^\top N^{-1} y ,
 
-    and if N is close to the identity, only rounding in y matters, where large terms cancel. Where
-    it leaves open whether the design is good enough, y is computed in twice the precision for the
-    points that may have the largest variance.
+    and if N is close to the identity, only rounding in y matters, where large terms cancel. If this
+    rounding leaves open whether the design is good enough, y is computed in twice the precision for
+    the points that may have the largest variance.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ def largest_error(x: Floats, factor: Floats) -> float:
 
 
 class _Rounded(NamedTuple):
-    """A value as computed, and by how much the true one may differ."""
+    """A computed value, and by how much the true value may differ."""
 
     value: float
     error: float
@@ -283,7 +284,7 @@ class _Triangle:
         return np.asarray(solve_triangular(self.upper[:, : self.rank], scaled, trans="T"))
 
     def missed(self, targets: Floats, halves: Floats, doubt: Floats) -> bool:
-        """Whether some target is no combination of the rows, by more than the doubt about it."""
+        """Whether some target is no combination of the rows, by more than its uncertainty."""
         scaled = (targets / self.unit[:, None])[self.order]
         rest = self.upper[:, self.rank :].T
         distance = np.abs(scaled[self.rank :] - rest @ halves)

@@ -81,7 +81,7 @@ def _units(x: Floats, stride: int) -> Floats:
 
 
 def _spanning_actions(x: Floats, scale: Floats, stride: int) -> Indices:
-    """Find independent actions: among few first, then wherever they miss a dimension."""
+    """Find independent actions: first among few, then among all if a dimension is missing."""
     actions = np.arange(0, x.shape[0], stride)
     while True:
         rows = unit_rows(x[actions] / scale)

@@ -9,12 +9,12 @@ minimise a convex function of weights that need not sum to one:
 The *sensitivity* :math:`q_a = -\partial F / \partial w_a` is :math:`x_a^\top M^{-1} x_a / d` or
 :math:`x_a^\top M^{-1} K M^{-1} x_a / \mathrm{Tr}(M^{-1}K)`. Always :math:`\sum_a w_a q_a = 1`; at
 the optimum :math:`q_a \le 1` with equality on the support (the equivalence theorem), and so the
-weights sum to one by themselves. The method is primal-dual: slacks s stand for :math:`1 - q`, and
+weights sum to one by themselves. The method is primal-dual: slacks s represent :math:`1 - q`, and
 :math:`w_a s_a = \mu` is driven to zero.
 
-Every iterate is kept in coordinates in which its information matrix is the identity. Then
-products are all that remains of the inverses, and neither the scale of the points nor an optimum
-with a singular information matrix costs accuracy.
+Every iterate is kept in coordinates in which its information matrix is the identity. Then products
+replace all inverses, and accuracy suffers neither from the scale of the points nor from a singular
+information matrix at the optimum.
 
 References
 ----------

@@ -1,7 +1,7 @@
 """Sums of products as if computed in twice the working precision.
 
 Where features of widely different length meet, the terms of a sum may be many orders of magnitude
-larger than their sum, and a certificate must not rest on what rounding left of it.
+larger than their sum, and a certificate must not depend on the rounding errors of this sum.
 
 The algorithm is Dot2 of T. Ogita, S. M. Rump and S. Oishi, "Accurate sum and dot product", SIAM
 J. Sci. Comput. 26 (2005).

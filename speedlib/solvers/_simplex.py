@@ -88,7 +88,7 @@ def _price_rounding(point: Floats, dual: Floats) -> float:
 
 
 def basic_coefficients(rows: Floats, target: Floats) -> Floats:
-    """Solve ``u @ rows = target`` for r independent rows; what is only rounding error is zero."""
+    """Solve ``u @ rows = target`` for r independent rows; mere rounding errors become zero."""
     inverse = np.asarray(np.linalg.inv(rows))
     u = target @ inverse
     u += (target - u @ rows) @ inverse
@@ -102,9 +102,9 @@ def basic_coefficients(rows: Floats, target: Floats) -> Floats:
 
 
 def negligible(u: Floats, rows: Floats, inverse: Floats) -> Flags:
-    """Return which coefficients (..., r) are no larger than rounding errors of this size.
+    """Return which coefficients (..., r) are no larger than rounding errors of a given size.
 
-    That is, of the solution of the equations, or of both the norm and the target.
+    These are errors in the solution of the equations, or in both the norm and the target.
     """
     size = np.abs(u)[..., None, :]
     error = size @ np.abs(rows) @ np.abs(inverse)

@@ -1,7 +1,7 @@
-"""What spans: coordinates in which points are spread out, and few points to start with.
+"""The span of points: coordinates in which they are spread out, and few points that span it.
 
 Points may span fewer than d dimensions, differ in size by many orders of magnitude and occur
-thousands of times. All that is done with them here takes a few passes over blocks of rows.
+thousands of times. Each function here takes only a few passes over blocks of rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["first_copies", "spanning_set", "squared_norms", "whitening"]
 def whitening(x: Floats, root: Floats | None, name: str) -> Floats:
     """Coordinates of the span, shape (d, r), in which the directions of the points are spread out.
 
-    Raises ValueError, which calls the points `name`, if the span is too small for the criterion.
+    If the span is too small for the criterion, a ValueError is raised that calls the points `name`.
     """
     scale = np.maximum(x.max(axis=0), -x.min(axis=0))
     frame = np.diag(1.0 / np.where(scale > 0, scale, 1.0))

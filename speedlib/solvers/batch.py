@@ -78,8 +78,8 @@ def pe_designs(
         The direction c.
     tolerance : float
         How far the efficiency may fall short of 1, at least 0 and below 1, as for the paper's
-        approximate oracle. Exchanges end when a dual solution proves that it is no further. With 0,
-        the designs are optimal.
+        approximate oracle. Exchanges end when a dual solution proves that this tolerance is met.
+        With 0, the designs are optimal.
 
     Returns
     -------
@@ -95,8 +95,8 @@ def pe_designs(
     -----
     Every exchange costs R (A d + d^2) operations for the R problems that are not solved yet. Each
     optimum is certified by a dual solution computed again; a problem that fails is handed to
-    :func:`speedlib.solvers.elfving.elfving_design`. Where a problem has several optimal designs,
-    which of them is returned may depend on the other problems.
+    :func:`speedlib.solvers.elfving.elfving_design`. If a problem has several optimal designs, the
+    returned design may depend on the other problems.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class _Solved(NamedTuple):
 
 
 class _Walk(NamedTuple):
-    """Where the problems still on their way are: a basis each, its inverse, its coefficients."""
+    """The state of the unsolved problems: for each a basis, its inverse and its coefficients."""
 
     basis: Indices
     inverse: Floats
@@ -153,7 +153,8 @@ class _Walk(NamedTuple):
     def pivot(self, entering: Indices, point: Floats, price: Floats, sigma: Floats) -> None:
         """Bring in one action of each problem, in place; the ratio test says which one leaves.
 
-        There is always one: the slopes times the costs sum to the price, which is positive.
+        There is always such an action, since the slopes times the costs sum to the price, which is
+        positive.
         """
         basis, inverse, coefficients = self
         every = np.arange(entering.size)

@@ -83,8 +83,9 @@ def smooth_designs(
     variances : array-like, shape (R, A)
         Positive noise variances, one row per problem.
     criterion : {"A", "D"}
-        Minimise :math:`\mathrm{Tr}\,A(b)^{-1}` or maximise :math:`\log\det A(b)`. G is not offered:
-        with unit variances, as in the paper, one design serves all problems.
+        ``"A"`` minimises :math:`\mathrm{Tr}\,A(b)^{-1}`, and ``"D"`` maximises :math:`\log\det
+        A(b)`. G is not offered: with unit variances, as in the paper, one design serves all
+        problems.
     tolerance : float
         How far the efficiency may fall short of 1.
 
@@ -100,8 +101,8 @@ def smooth_designs(
 
     Notes
     -----
-    Each problem takes about fifteen Newton steps of cost :math:`O(A d^4 + d^6)`. Their part
-    :math:`A d^4` runs at the speed of a product of large matrices. If this is too much (for
+    Each problem takes about fifteen Newton steps of cost :math:`O(A d^4 + d^6)`. The part :math:`A
+    d^4` of this cost runs at the speed of a product of large matrices. If the cost is too high (for
     instance for A = 1600 and d = 11), problems are solved one by one. If several designs are
     optimal (for D, only their information matrix is unique), the one returned does not depend on
     the other problems.
@@ -201,9 +202,9 @@ class _Batch:
     def _fewest(self, u: Floats) -> Floats:
         """Find numbers u, at most d(d+1)/2 of them positive, with the same M (Caratheodory).
 
-        One action after the other gives its share to those in the basis: all of it, or as much as
-        makes one of them vanish, whose place it takes. At first units hold the places, with no
-        share to lose.
+        One action after the other gives its share to the actions in the basis. It gives its whole
+        share, or as much as makes the share of one of these vanish; it then takes the place of that
+        action. At first, unit vectors without a share hold the places.
         """
         every, size = np.arange(len(u)), self.problems.pairs.shape[1]
         basis, shares = np.full((len(u), size), -1), np.zeros((len(u), size))
@@ -232,7 +233,8 @@ class _Batch:
     def _judged(self, weights: Floats, rows: Floats) -> _Worth:
         """Judge designs from coordinates G in which G'MG is the identity.
 
-        An error in G'x is at most that of its terms, and moves a sensitivity no more than that.
+        The error in G'x is at most the sum of the errors of its terms, and bounds the error of a
+        sensitivity.
         """
         factor = self.frame
         images = rows @ factor

@@ -52,7 +52,7 @@ class ElfvingSolution:
         Largest entry of :math:`|c - \sum_a u_a x(a)/\sigma(a)|` relative to the largest of c, each
         feature measured in units of its largest value.
     pricings : int
-        Number of products X y with all actions, those of the certificate included.
+        Number of products X y with all actions, including the products for the certificate.
     iterations : int
         Number of simplex pivots.
     """
@@ -81,17 +81,17 @@ def elfving_design(
     features : array-like, shape (A, d)
         One row x(a) per action. The rows need not span all dimensions.
     variances : array-like, shape (A,)
-        Positive noise variances. An action without noise is refused: a single pull shows all that
-        it can, so no proportion of the rounds is optimal for it. The variance may be 0 only if all
-        features of the action are 0: such an action gives no information and gets no share.
+        Positive noise variances. An action without noise is refused: a single pull gives all its
+        information, so no proportion of the rounds is optimal for it. The variance may be 0 only if
+        all features of the action are 0: such an action gives no information and gets no share.
     direction : array-like, shape (d,)
         The direction c.
 
     Returns
     -------
     ElfvingSolution
-        Design, coefficients and dual certificate. For c = 0 every design has loss zero; the one
-        returned pulls the action of least variance.
+        Design, coefficients and dual certificate. For c = 0 every design has loss zero, and the
+        returned design pulls the action of least variance.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def solve(x: Floats, sigma: Floats, c: Floats) -> ElfvingSolution:
 
 
 def quietest(x: Floats, variances: Floats) -> Indices:
-    """Return the action of least variance, of those that inform at all if there are any; (...,)."""
+    """Return the action of least variance; one with features all 0 only if all are such; (...,)."""
     informs = x.any(axis=1)
     shown = np.where(informs, variances, np.inf) if informs.any() else variances
     return np.asarray(shown.argmin(axis=-1))

@@ -19,9 +19,9 @@ ellipsoid attains both: for D it is the smallest one that holds the points, for 
 it is the slab between Elfving's two supporting planes.
 
 G needs no ellipsoid: the variance :math:`x_a^\top M^{-1} x_a` averages d under the design itself,
-so its maximum is never below d, and D-optimal designs attain that (Kiefer and Wolfowitz). But a
-design that is nearly optimal for D may not be nearly optimal for G yet, so the gap for D is closed
-further until it is.
+so its maximum is never below d, and D-optimal designs attain the maximum d (Kiefer and Wolfowitz).
+But a design that is nearly optimal for D may not be nearly optimal for G yet, so the gap for D is
+closed further, until the design is nearly optimal for G.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class ExchangeDesign:
         :math:`\mathrm{Tr}(M^- K)` otherwise (K = I for ``"A"``).
     efficiency_bound : float
         Lower bound on the efficiency: the least possible value divided by the value of this design,
-        or for ``"D"`` the d-th root of the ratio of the determinants. The bound allows for
-        rounding, including that of the entries of K.
+        or for ``"D"`` the d-th root of the ratio of the determinants. The bound allows for rounding
+        errors, also in the entries of K.
     dual : ndarray, shape (d, k)
         The matrix G that proves the bound: :math:`|G^\top x_a| \le 1` for every point. Here k is d
         for ``"A"``, ``"D"`` and ``"G"``, and the rank of K otherwise. For ``"G"`` the matrix proves
@@ -109,10 +109,11 @@ def exchange_design(
 
     - ``"D"``: maximise :math:`\log\det M`;
     - ``"A"``: minimise :math:`\mathrm{Tr}\,M^{-1}`;
-    - ``"G"``: minimise :math:`\max_a x_a^\top M^{-1} x_a`; the optimum is that of D, its value d;
+    - ``"G"``: minimise :math:`\max_a x_a^\top M^{-1} x_a`; the D-optimal design is optimal, with
+      the value d;
     - ``"linear"``: minimise :math:`\mathrm{Tr}(M^- K)` for a positive semidefinite K. If K is
-      singular the best M may be singular too: then :math:`M^-` is a generalised inverse and the
-      range of K lies in that of M.
+    singular, the best M may be singular, too. Then :math:`M^-` is a generalised inverse, and the
+    range of M contains the range of K.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def exchange_design(
     Raises
     ------
     ValueError
-        If the points span less than the criterion needs, or an argument breaks its rule.
+        If the points do not span what the criterion needs, or an argument breaks its rule.
 
     Notes
     -----
@@ -192,9 +193,9 @@ def solve(
 def _tightened(search: _Search, design: ExchangeDesign, tolerance: float) -> ExchangeDesign:
     """Improve a D-optimal design until it is G-optimal to the tolerance.
 
-    The two criteria share their optimum (Kiefer and Wolfowitz), but near it the log-determinant
-    is flat where the largest variance has a kink: weights may be worth all but 1e-8 of the one
-    and miss 1e-4 of the other.
+    The two criteria share their optimum (Kiefer and Wolfowitz), but near it the log-determinant is
+    flat, whereas the largest variance has a kink. So weights may miss 1e-8 of the efficiency for D
+    and 1e-4 of the efficiency for G.
     """
     best = search.judged(design, tolerance)
     goal = tolerance
@@ -312,8 +313,8 @@ def _improve(iterate: Iterate, goal: float) -> tuple[Iterate, int]:
 def _violators(x: Floats, scores: Floats, work: Indices, count: int) -> Indices:
     """Choose about `count` new points with a sensitivity above one, no copies among them.
 
-    Half of them are the worst. The other half is spread over all: if one point occurs ten
-    thousand times, its copies would otherwise keep the others out.
+    Half of these have the largest sensitivities. The other half is spread over all violators:
+    otherwise, if one point occurs ten thousand times, its copies would keep other points out.
     """
     violators = np.flatnonzero(scores > 1.0)
     if violators.size > count:
@@ -325,7 +326,7 @@ def _violators(x: Floats, scores: Floats, work: Indices, count: int) -> Indices:
 def _exchange(
     problem: _Problem, state: _State, incoming: Indices, gap: float, goal: float
 ) -> _State:
-    """Drop what carries no information and take in the violators with a little weight."""
+    """Drop points that give no information, and add the violators with a little weight."""
     work, iterate = state
     carried = iterate.weights * (iterate.points**2).sum(axis=1)
     promising = iterate.sensitivity * iterate.total > 1.0 - 2.0 * gap
@@ -346,10 +347,10 @@ def _certified(
 ) -> ExchangeDesign:
     """Compute value and bound from the weights and the ellipsoid.
 
-    The ellipsoid was priced on all points, so its bound holds whatever happens to the weights: a
-    few more steps on the working set sharpen them, those that vanish go, and so do those that
-    the same information matrix can be had without, provided that the design stays good. Without a
-    tolerance all weights stay.
+    The ellipsoid was checked on all points, so its bound holds for any weights. A few more steps on
+    the working set improve the weights, and weights that vanish are dropped. Weights that the
+    information matrix does not need are dropped, too, if the design stays good. Without a
+    tolerance, all weights stay.
     """
     x, iterate = problem.points, state.iterate
     largest = np.sqrt((1.0 + gap) * iterate.size / iterate.total)

@@ -36,12 +36,14 @@ def multiplicative_design(
     matrix : array-like, shape (d, d)
         For ``"linear"``: the positive semidefinite matrix K.
     iterations : int
-        Steps, at least 1. Each costs O(A d^2); the gap falls about as one over their number.
+        Number of steps, at least 1. Each step costs O(A d^2). The gap is about inversely
+        proportional to the number of steps.
 
     Returns
     -------
     ndarray, shape (A,)
-        Weights, all positive at points that are not the origin: this algorithm never removes one.
+        Weights. They are positive at all points except the origin, since this algorithm never
+        removes a point.
 
     Raises
     ------

@@ -13,8 +13,8 @@ independent :math:`N(0, \sigma^2)`, the scatter of the first T rewards is
 :math:`\sum_{i \le T} Z_i^2`, and :math:`\bar r_T` is independent of :math:`Z_2, \dots, Z_T`.
 Whether an action stops at T is decided by these and by the scatters of other actions. So given all
 scatters that were used, and with them the counts, the mean of T rewards has the law that it has for
-a fixed T. Under other laws of noise nothing of this holds: a mean and a scatter of one action are
-dependent, and Y may be biased.
+a fixed T. Under other laws of noise, this fails: a mean and a scatter of one action are dependent,
+and Y may be biased.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _State(NamedTuple):
     Attributes
     ----------
     rewards : Rewards
-        All rewards but those that are due.
+        All rewards that came so far.
     asked : array of int, shape (..., A)
         The pulls whose rewards are due.
     memory : object
@@ -66,7 +66,7 @@ class _State(NamedTuple):
         Variances of the first rewards, once these are known.
     commitment : Commitment or None
     coefficients : array, shape (..., A), or None
-        Of all mean rewards.
+        The coefficients of all mean rewards.
     lost : int
         Pulls whose rewards did not come in time, less rewards that were not requested.
     """
@@ -154,9 +154,9 @@ class ByScattersTrial(Trial):
         return self._advance(self._expect(rewards, self._now.asked), 0)
 
     def go_on(self, rewards: Rewards) -> Counts:
-        """Go on with what came; an action that may matter needs two rewards by now.
+        """Continue with the rewards that came; an action that may matter needs two rewards by now.
 
-        Lost pulls leave the budget smaller: it is spent, with fewer rewards to show for it.
+        Pulls whose rewards were lost still count against the budget.
         """
         if self.committed:
             raise self._all_asked()
@@ -331,11 +331,12 @@ def check_first_stage(name: str, actions: int, pulls: Callable[[int], int], roun
 def deviations(scatters: Floats, counts: Counts) -> Floats:
     r"""Return standard deviations :math:`\sqrt{S/(T-1)}` in units of the largest, shape (R, K).
 
-    Only their ratios decide. T rewards without scatter, or with no more than rounding leaves (a
-    share of `LEAST_SCATTER` of the largest), do not say that there is no noise: a value that comes
-    once in T rewards is missing from T of them with a chance of about a third. Their deviation is
-    taken to be the share :math:`1/\sqrt T` of the largest, as if such a value came once in T
-    rewards and lay one largest deviation off. Where no rewards differ, all count alike.
+    Only the ratios of deviations matter. T rewards without scatter, or with only rounding errors (a
+    share of `LEAST_SCATTER` of the largest scatter), do not show that there is no noise: a value
+    that comes once in T rewards on average is missing from T rewards with a probability of about a
+    third. Their deviation is taken to be the share :math:`1/\sqrt T` of the largest, as if such a
+    value came once in T rewards and lay one largest deviation off. If no rewards differ, all
+    deviations count as equal.
 
     *Why that much.* Let a value have the chance q and lie D off. It may stay unseen in T rewards
     while qT is of the order of 1, and the variance is then about :math:`D^2/T`. With less, say a

@@ -21,7 +21,7 @@ from speedlib.trials import Commitment, Setting
 
 
 class Estimation(ABC):
-    """How the rewards become an estimate, as far as it can be decided before there are any."""
+    """How rewards become an estimate, as far as this can be decided before any reward comes."""
 
     @abstractmethod
     def commitment(self, counts: Counts, setting: Setting) -> Commitment:
@@ -91,7 +91,7 @@ class FeasibleLeastSquares(Estimation):
 
 @dataclass(frozen=True)
 class Average(Estimation):
-    """The average reward: unbiased over the draw of the actions, whatever they are.
+    """The average reward, which is unbiased over the random draw of the actions.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ __all__ = ["level_excess", "top_up"]
 
 
 def level_excess(excess: Floats, pulls: Counts) -> Counts:
-    r"""Pull, over and over, the action of largest excess, which each pull lowers by 1.
+    r"""Pull the action of largest excess, again and again; each pull lowers an excess by 1.
 
     Among all ways to make m pulls this leaves the excesses :math:`u_a = V_a - y_a` as level as can
     be: for every k, the sum of the k largest is the least.
@@ -36,9 +36,9 @@ def level_excess(excess: Floats, pulls: Counts) -> Counts:
 
     Notes
     -----
-    If L is the level at which :math:`\sum_a (V_a - L)^+ = m`, all keys of at least L + 1 are among
-    the m largest, for there are :math:`\sum_a \lfloor V_a - L\rfloor^+ \le m` of them. Fewer than A
-    pulls are left, which are made one by one.
+    If L is the level at which :math:`\sum_a (V_a - L)^+ = m`, the number of keys of at least L + 1
+    is :math:`\sum_a \lfloor V_a - L\rfloor^+ \le m`, so all these keys are among the m largest.
+    Fewer than A pulls are left, and these are made one by one.
     """
     level = _level(excess, pulls)
     counts = np.floor(np.maximum(excess - level[:, None], 0.0))
@@ -68,10 +68,10 @@ def _level(excess: Floats, pulls: Counts) -> Floats:
 
 
 def top_up(spent: Counts, shares: Floats, total: int) -> Counts:
-    r"""Return the pulls that bring counts as close to shares of a total as what is spent allows.
+    r"""Return the pulls that bring counts as close to shares of a total as earlier pulls allow.
 
     The counts become :math:`\max(T_a, \lambda p_a)`, with :math:`\lambda` such that they sum to the
-    total, rounded down; the largest remainders get what is left. They minimise
+    total, rounded down; the largest remainders get the rounds that are left. These counts minimise
     :math:`\sum_a p_a^2 / T_a`, up to rounding.
 
     Parameters
@@ -85,7 +85,7 @@ def top_up(spent: Counts, shares: Floats, total: int) -> Counts:
     Returns
     -------
     array of int, shape (R, A)
-        Counts less what was spent; rows sum to the total less what was spent.
+        Counts minus :math:`T`; each row sums to the total minus the sum of its :math:`T`.
     """
     counts = spent.astype(np.float64)
     positive = shares > 0

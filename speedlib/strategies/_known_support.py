@@ -17,24 +17,25 @@ __all__ = ["known_support", "support_of"]
 
 
 def known_support(features: Floats, direction: Floats, name: str) -> Floats:
-    r"""Return the coefficients w of the optimal vertex, shape (A,), where all agree on its support.
+    r"""Return the coefficients w of the optimal vertex, (A,), if its support is known beforehand.
 
     Write :math:`\sigma(z) = \sqrt{z^\top\Sigma z}` with :math:`\Sigma \succ 0`. It is a norm.
 
-    *An action parallel to c* is enough alone: by the triangle inequality
-    :math:`\sum_a |w_a|\,\sigma(x(a)) \ge \sigma(\sum_a w_a\,x(a)) = \sigma(c)`, which it attains.
-    By the same, parallel actions are equally good, and one of each direction will do.
+    *An action parallel to c* is enough alone: the triangle inequality gives :math:`\sum_a
+    |w_a|\,\sigma(x(a)) \ge \sigma(\sum_a w_a\,x(a)) = \sigma(c)`, and this action attains equality.
+    For the same reason parallel actions are equally good, and one action of each direction is
+    enough.
 
     *Linearly independent directions* have one vertex.
 
     *In a plane* the points :math:`\pm x/\sigma(x)` lie on an ellipse, so all are corners of their
-    convex hull, parallel ones at one place. The ray through c leaves the hull on the side between
-    the two corners next to it, and by Elfving's theorem these are the support.
+    convex hull; parallel actions give the same corner. The ray through c leaves the hull on the
+    side between the two corners next to it, and by Elfving's theorem these are the support.
 
     Raises
     ------
     ValueError
-        If none of these is the case for the actions that matter.
+        If none of these three cases holds for the actions that matter.
     """
     actions = np.flatnonzero(occurring(features, direction))
     if actions.size == 0:
@@ -66,8 +67,8 @@ def _parallel(points: Floats, target: Floats) -> Indices:
 def _next_to(points: Floats, target: Floats) -> Indices:
     """Return the points (A, 2) whose lines are next to the target on either side.
 
-    None may be parallel to it. Lines count as one where the angle between them is negligible
-    compared with the angle of them all, so the two that are found differ.
+    None may be parallel to it. Two lines count as one if the angle between them is negligible
+    compared with the angle that all lines cover. So the two lines that are found differ.
     """
     side = target[0] * points[:, 1] - target[1] * points[:, 0]
     # The ray of each line to the left of the target; it rises with the angle between them.
@@ -80,7 +81,7 @@ def _next_to(points: Floats, target: Floats) -> Indices:
 def _directions(points: Floats, basis: Indices) -> Indices:
     """Return the first point (A, r) of each direction, if these are independent; otherwise none.
 
-    They are, if every point is parallel to one of the basis.
+    The directions are independent if every point is parallel to a vector of the basis.
     """
     needs = np.abs(np.linalg.solve(points[basis].T, points.T)).T
     needs = needs > COORDINATE_TOLERANCE * needs.max(axis=1, keepdims=True)
@@ -95,7 +96,7 @@ def support_of(support: tuple[int, ...], features: Floats, direction: Floats) ->
     Raises
     ------
     ValueError
-        If an action does not exist, or they are dependent or do not span the direction.
+        If an action does not exist, or the actions are dependent or do not span the direction.
     """
     if max(support) >= len(features):
         raise ValueError(

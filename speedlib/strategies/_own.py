@@ -15,13 +15,13 @@ def check_own(
 ) -> Floats:
     """Return what a method of a strategy returned if it is designs of this shape.
 
-    Other numbers of that shape are designs here, too; `each` names one of them, for messages.
+    Any numbers of this shape count as designs here; `each` is the word for one number in messages.
 
     Raises
     ------
     TypeError, ValueError
-        If it does not consist of finite numbers, or has another shape; strategy and method are
-        named.
+        If the result does not consist of finite numbers, or has another shape. The message names
+        strategy and method.
     """
     name = f"{strategy}.{method}"
     found = check_finite(name, design)
@@ -42,8 +42,8 @@ def check_determined(strategy: str, answer: Any, shape: tuple[int, ...]) -> tupl
     Raises
     ------
     TypeError, ValueError
-        If it is no such pair, or the truth values have another shape; strategy and method are
-        named.
+        If the result is no such pair, or the truth values have another shape. The message names
+        strategy and method.
     """
     name = f"{strategy}.determined"
     pair = isinstance(answer, tuple | list) and len(answer) == 2

@@ -16,7 +16,7 @@ KEPT = 1_000_000
 
 
 class Vertices:
-    r"""The vertices of :math:`\{w : \sum_a w_a x(a) = c\}`, over the actions that occur in one.
+    r"""The vertices of :math:`\{w : \sum_a w_a x(a) = c\}`, over the actions that they use.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Vertices:
         r"""Return the vertices that minimise :math:`\sum_a |w_a| \sigma_a`, shape (R, K).
 
         A vertex is a function of its support. So the solver finds the support, and the coefficients
-        are solved for once for each support, to all digits. Linearly independent actions have one
+        are computed once for each support, in full precision. Linearly independent actions have one
         vertex, which is the cheapest whatever the deviations are.
         """
         if self._only is not None:
@@ -63,7 +63,7 @@ class Vertices:
         return np.asarray(table[which.ravel()])
 
     def _vertex(self, key: bytes, chosen: Flags) -> Floats:
-        """Return the vertex on a support, shape (K,): most of them come back phase after phase."""
+        """Return the vertex on a support, shape (K,); most supports occur phase after phase."""
         found = self._known.get(key)
         if found is None:
             if len(self._known) * self.actions.size > KEPT:

@@ -26,7 +26,7 @@ __all__ = ["BookedOptimism"]
 
 @dataclass(frozen=True, kw_only=True)
 class BookedOptimism(ByScatters):
-    r"""Book every round to the vertex that is cheapest at optimistic noise, and keep all rewards.
+    r"""Book every round to the vertex that is cheapest for optimistic noise; keep all rewards.
 
     A vertex is a solution w of :math:`\sum_a w_a\,x(a) = c` with linearly independent actions; its
     cost is :math:`\sum_a |w_a|\,\sigma(a)`. The least cost, squared and divided by n, is the
@@ -38,7 +38,8 @@ class BookedOptimism(ByScatters):
        :math:`z_a = \sqrt{\gamma\,\log n / (T_a - 1)}` and ``width`` for :math:`\gamma`;
     2. the vertex w of least cost by :math:`\tilde\sigma` is found, and the round is *booked* to its
        actions in the shares :math:`|w_a|\,\hat\sigma_a`, divided by their sum;
-    3. the action is pulled for which bookings less pulls, since the first stage, are largest.
+    3. the pulled action is the one with the largest difference of bookings and pulls, both counted
+       after the first stage.
 
     The estimate is :math:`\sum_a k_a\,\bar r(a)` with the means of all rewards and the mean k of
     the vertices of all booked rounds. All parameters are passed by name.
@@ -69,19 +70,19 @@ class BookedOptimism(ByScatters):
     Pulls and coefficients depend on the scatters of rewards alone: under Gaussian noise the
     estimate is unbiased, and its mean squared error is the mean of :math:`\sum_a k_a^2\,\sigma^2(a)
     / T(a)`. Within a phase of m rounds all rounds are booked first, and rule 3 then makes the
-    pulls. This leaves the excesses of bookings over pulls at least as even as pulling round by
-    round does. So no excess is above :math:`1/2 + 1/3 + \dots + 1/A`, where A is the number of
+    pulls. The differences of bookings and pulls are then at least as even as after pulling round by
+    round. So no such difference is above :math:`1/2 + 1/3 + \dots + 1/A`, where A is the number of
     actions that occur in a vertex.
 
-    T equal rewards do not show that there is no noise: their standard deviation is taken to be the
-    share :math:`1/\sqrt T` of the largest. Gaussian rewards are never equal, but rewards that are
-    rarely 1 and otherwise 0 can be. For instance, let the rewards of three actions be 1 with
-    probabilities 0.02, 0.5 and 0.1, and otherwise 0. With the policy 0.5, 0.3 and 0.2 and n =
-    30,000 rounds, the mean squared error is the oracle's to within 1 %, and intervals of 95 % hold
-    the value in 94.9 % of trials. If the deviation were taken to be 0, the error would be 19 times
-    the oracle's and the intervals would hold the value in 85 %. The rule costs something where
-    there is truly no noise: with probability 0 instead of 0.02 the error is 4 % larger. If c is 0,
-    the value is known to be 0, and the first action is pulled throughout.
+    T equal rewards do not show that there is no noise: their standard deviation is taken to be
+    :math:`1/\sqrt T` times the largest standard deviation of an action. Gaussian rewards are never
+    equal, but rewards that are rarely 1 and otherwise 0 can be. For instance, let the rewards of
+    three actions be 1 with probabilities 0.02, 0.5 and 0.1, and otherwise 0. With the policy 0.5,
+    0.3 and 0.2 and n = 30,000 rounds, the mean squared error is the oracle's to within 1 %, and
+    intervals of 95 % hold the value in 94.9 % of trials. If the deviation were taken to be 0, the
+    error would be 19 times the oracle's and the intervals would hold the value in 85 %. The rule
+    costs something where there is truly no noise: with probability 0 instead of 0.02 the error is 4
+    % larger. If c is 0, the value is known to be 0, and the first action is pulled throughout.
 
     Examples
     --------
@@ -115,7 +116,7 @@ class BookedOptimism(ByScatters):
         Parameters
         ----------
         **changes
-            Parameters that are to have other values.
+            Parameters to change, with their new values.
 
         Examples
         --------
@@ -150,11 +151,11 @@ class _Books(NamedTuple):
     Attributes
     ----------
     excess : array, shape (R, K)
-        Bookings less pulls since the first stage.
+        Bookings minus pulls since the first stage.
     sums : array, shape (R, K)
         The sum of the vertices of all booked rounds.
     rounds : array of int, shape (R,)
-        How many were booked.
+        Number of booked rounds.
     """
 
     excess: Floats
@@ -231,9 +232,9 @@ class BookedTrial(ByScattersTrial):
         """Return the most rounds in which no action can grow by more than the share, (R,).
 
         An action is pulled at most as often as its excess after the bookings, rounded up. One pull
-        is allowed in any case, and so is what an action lags behind. Otherwise an action that is
-        owed a pull and has no share in the bookings would end phase after phase, as long as others
-        are owed more.
+        is always allowed, and so are the pulls by which an action lags behind. Otherwise an action
+        that is owed a pull but has no share in the bookings would end phase after phase, while
+        other actions are owed more.
         """
         if self.strategy.regrowth == 0:
             return np.ones_like(left)

@@ -1,4 +1,4 @@
-"""Explore, learn the variances, commit: the part that strategies without known variances share."""
+"""Explore, learn the variances, commit: what strategies with unknown variances have in common."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class ExploreThenCommit(Strategy):
     ----------
     exploration_rounds : int or str
         :math:`\Gamma`, at least 1 and less than n. ``"sqrt"`` is the paper's
-        :math:`\lfloor\sqrt n\rfloor`; ``"2*n^0.4"`` is a multiple of a power of n; for ``"tuned"``
-        see `ExploreThenCommitTrial`.
+        :math:`\lfloor\sqrt n\rfloor`; ``"2*n^0.4"`` is a multiple of a power of n. With ``"tuned"``
+        the data choose the length: see `ExploreThenCommitTrial`.
     exploration_sampling : {"random", "balanced"}
         Whether exploration draws its actions at random or apportions them evenly.
     variance_floor : float
@@ -63,9 +63,9 @@ class ExploreThenCommit(Strategy):
         How the design becomes whole pulls; Algorithm 1 rounds down.
     keep_exploration : bool
         Whether exploration rewards enter the final estimate, too. The paper drops them. If they are
-        kept, the weights depend on the rewards that they weight. The estimate is then biased given
-        exploration, and the degrees of freedom of its interval are approximate even under Gaussian
-        noise.
+        kept, the weights depend on the rewards to which they are applied. The estimate is then
+        biased given exploration, and the degrees of freedom of its interval are approximate even
+        under Gaussian noise.
     """
 
     exploration_rounds: int | str = "sqrt"
@@ -87,7 +87,7 @@ class ExploreThenCommit(Strategy):
 
     @property
     def cure(self) -> str:
-        """What to do against variances that exploration does not determine."""
+        """What to do if exploration does not determine all variances."""
         return "use more exploration_rounds, or a larger budget"
 
     @property
@@ -96,7 +96,7 @@ class ExploreThenCommit(Strategy):
         return self.exploration_rounds == "tuned"
 
     def exploration_length(self, rounds: int) -> int:
-        r"""Return :math:`\Gamma` for a budget of n rounds, or the pilot's length if it is tuned."""
+        r"""Return :math:`\Gamma` for n rounds, or the pilot's length if exploration is tuned."""
         if self.tuned:
             length = max(1, math.isqrt(rounds) // 2)
         else:
@@ -129,7 +129,7 @@ class ExploreThenCommit(Strategy):
         return weighted_coefficients(counts, setting.features, variances, setting.direction)
 
     def determined(self, explored: Counts, setting: Setting) -> tuple[Flags, str]:
-        """Return which variances one exploration determines, shape (A,), and why, in words.
+        """Return which variances an exploration determines, shape (A,), and the reason in words.
 
         By default, a variance is determined if its action has at least two rewards.
         """
@@ -261,7 +261,7 @@ class ExploreThenCommitTrial(LivingTrial):
         )
 
     def _whole(self, design: Floats, spent: Counts) -> Counts:
-        """Return whole pulls by a design for what is left; what they cost is left, too."""
+        """Return whole pulls that follow a design and do not cost more than what is left."""
         setting, rule = self.setting, self.strategy.rounding
         weights = np.broadcast_to(design, setting.shape)
         left = setting.left(spent, weights)
@@ -360,12 +360,12 @@ class ExploreThenCommitTrial(LivingTrial):
         )
 
     def error_given_pulls(self, variances: Floats) -> Floats:
-        r"""Return the variance of the estimate given the pulls, under some variances, shape (...,).
+        r"""Return the variance of the estimate, given the pulls and noise variances, shape (...,).
 
         .. math:: \sum_a \ell_a^2\, \sigma^2(a) / T(a)
 
-        The sum is over all rewards that enter the estimate, with `keep_exploration` also those of
-        exploration.
+        The sum is over all actions with rewards that enter the estimate; with `keep_exploration`,
+        exploration rewards count, too.
 
         Parameters
         ----------

@@ -41,9 +41,9 @@ class FixedDesign(Strategy):
     Parameters
     ----------
     estimator : {"wls", "feasible", "ols"}
-        ``"wls"``: weighted least squares with the true variances; ``"feasible"``: with variances
-        estimated from the same rewards, so its error has no closed form; ``"ols"``: ordinary least
-        squares.
+        ``"wls"``: weighted least squares with the true variances; ``"feasible"``: weighted least
+        squares with variances estimated from the same rewards, whose error has no closed form;
+        ``"ols"``: ordinary least squares.
     sampling : {"random", "balanced"}
         ``"random"``: every round draws its action from the design; ``"balanced"``: efficient
         apportionment, as close to the design as whole numbers allow.
@@ -238,20 +238,21 @@ class OnPolicy(FixedDesign):
     ----------
     estimator : {"wls", "feasible", "ols", "mean"}
         ``"wls"``: weighted least squares with the true variances, the most favourable reading of
-        the paper's baseline; ``"feasible"``: with estimated variances; ``"ols"``: ordinary least
-        squares; ``"mean"``: the plain average of the rewards, as is common in practice.
+        the paper's baseline; ``"feasible"``: weighted least squares with estimated variances;
+        ``"ols"``: ordinary least squares; ``"mean"``: the plain average of the rewards, as is
+        common in practice.
     sampling : {"random", "balanced"}
         ``"random"``: each action is drawn from the policy; ``"balanced"``: efficient
         apportionment of :math:`n\pi`.
     covariance, variance_floor
-        For standard errors and weights that are estimated: see `FixedDesign`.
+        Used for estimated weights and standard errors: see `FixedDesign`.
 
     Notes
     -----
     The standard error of ``"mean"`` is computed from the sample variance of all rewards. It
     therefore needs two rewards, and includes the draw of the actions. Under ``"balanced"`` no
     action is drawn, so the standard error is computed from the sample variance within each action.
-    An action with a single reward gets the mean of the other variances.
+    An action with a single reward is given the mean of the other actions' variances.
 
     Examples
     --------

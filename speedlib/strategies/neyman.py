@@ -30,13 +30,13 @@ __all__ = ["AdaptiveNeyman"]
 class AdaptiveNeyman(ByScatters):
     r"""Learn the best shares of a known support as it is pulled, and keep all rewards.
 
-    With :math:`\sum_a w_a\,x(a) = c` over linearly independent actions, n rounds estimate the value
-    best with the shares :math:`p_a \propto |w_a|\,\sigma(a)`. Each action is first pulled a number
-    of times, the pilot. Then, for each fraction f in turn, all scatters so far give :math:`\hat p_a
-    \propto |w_a|\,\hat\sigma_a`, and counts are brought to :math:`f n\,\hat p_a`; at the end the
-    counts are topped up to :math:`n\,\hat p_a`. An action that already has more pulls keeps them,
-    and the others share the remaining rounds. The estimate is :math:`\sum_a w_a\,\bar r(a)`, with
-    the means of all rewards. All parameters are passed by name.
+    Let :math:`\sum_a w_a\,x(a) = c` with linearly independent actions. Then n rounds estimate the
+    value best with the shares :math:`p_a \propto |w_a|\,\sigma(a)`. Each action is first pulled a
+    number of times, the pilot. Then, for each fraction f in turn, all scatters so far give
+    :math:`\hat p_a \propto |w_a|\,\hat\sigma_a`, and counts are brought to :math:`f n\,\hat p_a`;
+    at the end the counts are topped up to :math:`n\,\hat p_a`. An action that already has more
+    pulls keeps them, and the others share the remaining rounds. The estimate is :math:`\sum_a
+    w_a\,\bar r(a)`, with the means of all rewards. All parameters are passed by name.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ class AdaptiveNeyman(ByScatters):
     a pilot of five pulls is too short for a thousand rounds or more.
 
     T equal rewards have no scatter: the standard deviation of their action is then taken to be
-    :math:`1/\sqrt T` of the largest. If c is 0 the value is known to be 0, and the first action is
-    pulled throughout.
+    :math:`1/\sqrt T` times the largest standard deviation of an action. If c is 0 the value is
+    known to be 0, and the first action is pulled throughout.
 
     References
     ----------
@@ -112,7 +112,7 @@ class AdaptiveNeyman(ByScatters):
         Parameters
         ----------
         **changes
-            Parameters that are to have other values.
+            Parameters to change, with their new values.
 
         Examples
         --------

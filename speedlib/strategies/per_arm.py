@@ -33,7 +33,7 @@ class PerArm(ExploreThenCommit):
 
     Notes
     -----
-    An action with fewer than two exploration rewards takes the mean of the other variances.
+    An action with fewer than two exploration rewards is given the mean of the other variances.
 
     References
     ----------

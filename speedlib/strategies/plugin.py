@@ -93,7 +93,7 @@ class PlugIn(ExploreThenCommit):
 
     @property
     def cure(self) -> str:
-        """What to do against variances that exploration does not determine."""
+        """What to do if exploration does not determine all variances."""
         # An identifiable design leaves them open where it has too few rounds, and only there.
         if self.exploration == "identifiable":
             return super().cure
@@ -161,7 +161,8 @@ class SPEED(PlugIn):
         Name in tables and figures, to distinguish variants of one strategy.
     exploration : {"pca", "uniform", "identifiable"}
         Which actions are explored. ``"pca"``, as printed: one along each principal axis of the
-        features; ``"uniform"``: all equally; ``"identifiable"``: enough to determine all variances.
+        features; ``"uniform"``: all equally; ``"identifiable"``: enough actions to determine all
+        variances.
     exploration_rounds : int or str
         :math:`\Gamma`, at least 1 and less than n: a number; ``"sqrt"``, the paper's
         :math:`\lfloor\sqrt n\rfloor`; a multiple of a power of n, such as ``"2*n^0.4"``; or
@@ -199,13 +200,13 @@ class SPEED(PlugIn):
     printed algorithm explores d actions, which do not determine the d(d+1)/2 entries of
     :math:`\Sigma_*`, so the design that it commits to need not approach the optimal one.
 
-    The interval does not use these variances. It uses the scatter of the rewards that enter the
-    estimate (`ExploreThenCommitTrial.estimate`), in an experiment whose end was fixed beforehand.
-    The interval still holds its level: on nine random tables of 12 actions in 6 dimensions with
+    The interval still holds its level if the end of the experiment was fixed beforehand. It does
+    not use the learnt variances but the scatter of the rewards that enter the estimate
+    (`ExploreThenCommitTrial.estimate`). On nine random tables of 12 actions in 6 dimensions with
     Gaussian noise, 95 % intervals of the printed SPEED held the value in 95.0 % of the trials whose
-    committed actions had two rewards or more each (n = 100, 300, 1,000; 20,000 trials a table).
-    If an action has a single reward, a variance learnt in exploration replaces its scatter; in
-    these trials the intervals held the value in 95 to 96 %. If exploration does not determine that
+    committed actions had two rewards or more each (n = 100, 300, 1,000; 20,000 trials a table). If
+    an action has a single reward, a variance learnt in exploration replaces its scatter; in these
+    trials the intervals held the value in 95 to 96 %. If exploration does not determine that
     variance, nothing guarantees the level, and a trial warns as soon as it commits
     (`DesignWarning`; a batch of replications does not warn). `SPEED.practical` rarely has to warn.
 
@@ -236,7 +237,7 @@ class SPEED(PlugIn):
         Parameters
         ----------
         **changes
-            Parameters of `SPEED` that are to have other values.
+            Parameters of `SPEED` to change, with their new values.
 
         Returns
         -------

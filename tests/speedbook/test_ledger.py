@@ -127,7 +127,7 @@ def test_the_intervals_of_a_page_hold_together(levels):
     entries = [entry(id=f"prop-{i + 1}", level=level) for i, level in enumerate(levels)]
     (problem,) = problems(two, {PAGE: claim_page(*entries)})
     assert problem.startswith(
-        f"{PAGE}: the probability that one of its intervals misses is up to 0.00"
+        f"{PAGE}: the probability that at least one of its intervals misses is up to 0.00"
     )
     fine = [{**each, "level": 0.9995} for each in entries]
     assert len(derive_ledger(two, {PAGE: claim_page(*fine)})["claims"]) == 2
@@ -238,10 +238,10 @@ def test_prose_finds_numbers(rows, address, text):
     ("address", "fault"),
     [
         ("prop-9.estimate", "no claim 'prop-9'; it has prop-1"),
-        ("prop-1.estimat", "no 'estimat' in the ledger; there is title"),
-        ("prop-1.details.best", "no 'best' in the ledger; there is worst, all, note"),
+        ("prop-1.estimat", "no 'estimat' in the ledger; known: title"),
+        ("prop-1.details.best", "no 'best' in the ledger; known: worst, all, note"),
         ("prop-1.details.all.2", "no '2'"),
-        ("prop-1.estimate.x", "there is no fields"),
+        ("prop-1.estimate.x", "known: no fields"),
         ("prop-1.details", "name one number"),
         ("prop-1", "name one number"),
         ("prop-1.seed", "name one number"),

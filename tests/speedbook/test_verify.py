@@ -381,7 +381,7 @@ def test_lines_of_code_and_data_make_no_agreement_stale(book, kernels, name):
 def test_agreement_with_a_rule_that_no_ledger_has_is_not_stored(book, kernels):
     edit(book.root / "book/claims.yml", "tolerance: 0.1", "tolerance: 0.2")
     said = verify("--seeds", 2, "--store", code=2)
-    assert "claim prop-1: the committed ledger has another rule, or none" in said
+    assert "claim prop-1: the committed ledger has another rule for it, or no rule" in said
     assert not kernels.jobs
 
 

@@ -35,7 +35,8 @@ def test_who_decides_by_scatters_alone_says_so() -> None:
 
         first_counts = next_counts = estimate = commitment = committed = None
 
-    with pytest.raises(NotImplementedError, match="error_given_pulls: Mine does not offer it"):
+    message = "error_given_pulls: Mine does not offer this method"
+    with pytest.raises(NotImplementedError, match=message):
         Other(trial.setting, "Mine").error_given_pulls(BALL.bandit.variances)
 
 

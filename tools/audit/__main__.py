@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def chosen(html: Path, parts: Sequence[str]) -> list[str]:
-    """Return the pages whose paths hold one of these parts, or all.
+    """Return the pages whose paths contain one of these parts; without parts, all pages.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def a_browser() -> Iterator[Any]:
 
 
 def tell(found: Report) -> Report:
-    """Print the missed targets of a page, a line each."""
+    """Print a line for each target that a page misses."""
     lines = list(found.missed()) or ["fine"]
     print(
         "\n  ".join([f"{found.name}:", *lines]) if len(lines) > 1 else f"{found.name}: {lines[0]}"

@@ -89,7 +89,7 @@ class Report:
     violations: list[Violation] = field(default_factory=list)
 
     def missed(self, targets: Targets = TARGETS) -> Iterator[str]:
-        """Yield the missed targets, in a few words each."""
+        """Yield each missed target, in a few words."""
         yield from map(str, self.violations)
         if self.weight > targets.weight:
             yield f"{self.weight / 1e6:.2f} MB gzipped; target: at most {targets.weight / 1e6:.2f}"
@@ -102,7 +102,7 @@ class Report:
 
 
 def wrong_lines(form: Form, targets: Targets = TARGETS) -> str:
-    """Return the range of characters a line if it misses the target, else an empty text.
+    """Return the range of characters in a line if it misses the target, else an empty text.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def wrong_lines(form: Form, targets: Targets = TARGETS) -> str:
 
 
 def built_pages(html: Path) -> list[str]:
-    """Return the paths of a book's pages below its folder, without the first, which redirects."""
+    """Return the paths of a book's pages below its folder, without the page that redirects."""
     found = (path.relative_to(html) for path in sorted(html.rglob("*.html")))
     names = [path.as_posix() for path in found if "_static" not in path.parts]
     return [name for name in names if name != "index.html"]
@@ -162,7 +162,7 @@ def violations(page: Any, look: str, *rules: str) -> list[Violation]:
 
 
 def weight(addresses: Iterable[str]) -> int:
-    """Return the bytes, gzipped, of files by their addresses; embedded data count as 0.
+    """Return the gzipped size of each file in bytes, by address; embedded data count as 0.
 
     Examples
     --------

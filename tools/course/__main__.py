@@ -162,7 +162,7 @@ def feedback(asked: argparse.Namespace, root: Path) -> int:
 
 
 def report(rows: list[Row], course: Path, limits: Limits | None = None) -> int:
-    """Print the summary, write it, and return the exit code that it deserves."""
+    """Print the summary, write it, and return the exit code that follows from it."""
     from collections import Counter
 
     from tools.course import grade as grading

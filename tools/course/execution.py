@@ -1,4 +1,4 @@
-"""nbgrader's execution of a submission, which outlives the kernel of the submission."""
+"""nbgrader's execution of a submission, changed so that it continues if the kernel dies."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LONGEST_TEXT, LONGEST_DATA = 20_000, 4_000_000
 
 
 class Execute(NbGraderExecute):  # type: ignore[misc]
-    """Run all cells; when the kernel dies, or heeds no interrupt, the cells that follow fail.
+    """Run all cells; if the kernel dies or ignores an interrupt, the cells after it fail.
 
-    nbgrader itself would drop such a submission: no page for the student, and in its database what
-    an earlier run had found.
+    nbgrader itself would drop such a submission: the student would get no page, and the database
+    would keep the results of an earlier run.
     """
 
     ended = ""

@@ -59,7 +59,7 @@ def _cut(match: re.Match[str]) -> str:
 
 
 def hidden_lines(cell: NotebookNode) -> list[str]:
-    """Return the lines of a cell's hidden tests that are long enough to be known again."""
+    """Return the lines of a cell's hidden tests that are long enough to be recognised."""
     found = [match[0] for match in REGION.finditer(cell.source) if match[1] == HIDDEN]
     each = {"cells": [{"source": text, "metadata": {}} for text in found]}
     return list(secret_lines(_node(each)))
@@ -107,7 +107,7 @@ def in_hidden_test(cell: NotebookNode, error: NotebookNode) -> bool:
 
 
 def bare(text: str) -> str:
-    """Return a text without what quoting and wrapping change."""
+    """Return a text without the characters that quoting or wrapping changes."""
     return re.sub(r"[\s\"'\\]", "", ANSI.sub("", html.unescape(text)))
 
 

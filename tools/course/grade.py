@@ -1,4 +1,4 @@
-"""Grade what students handed in with nbgrader, one process a submission, and sum it up."""
+"""Grade students' submissions with nbgrader, each in its own process, and sum up the results."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ FIELDS = "student,hand_in,score,max_score,to_mark,status,notes,named,file,feedba
 
 @dataclass
 class Row:
-    """What the summary says of one student and one hand-in."""
+    """The row of the summary for one student and one hand-in."""
 
     student: str
     hand_in: str
@@ -82,7 +82,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may use: seconds for a cell and for all, and megabytes of memory."""
+    """What a submission may use: seconds for a cell, seconds in all, and megabytes of memory."""
 
     seconds: int = 60
     total: int = 900
@@ -90,7 +90,7 @@ class Limits:
 
 
 def refusal(inbox: Path, course: Path) -> str:
-    """Say why a course folder may not be made again for these submissions, or nothing."""
+    """Say why a course folder must not be made again for these submissions; empty if it may."""
     inbox, course = inbox.resolve(), course.resolve()
     if inbox.is_relative_to(course) or course.is_relative_to(inbox):
         return f"{inbox} and {course}: one must not be inside of the other"
@@ -102,7 +102,7 @@ def refusal(inbox: Path, course: Path) -> str:
 
 
 def other_results(inbox: Path, course: Path) -> str:
-    """Return the folder whose results a course folder holds, or nothing if it is this one."""
+    """Return the folder whose results a course folder holds; empty if it is the given folder."""
     if not (course / SETTINGS).is_file():
         return ""
     path = course / ORIGIN
@@ -143,7 +143,7 @@ def grade(
     inbox : Path
         The folder in which it was.
     course : Path
-        The folder; what it held is removed.
+        The course folder; its earlier content is removed.
     root : Path
         The top folder of the project.
     limits : Limits
@@ -263,7 +263,7 @@ def _run(course: Path, student: str, name: str, root: Path, limits: Limits) -> s
 
 
 def end_all(mark: str) -> None:
-    """End every process that bears the mark, and so comes from one submission."""
+    """End every process that has the mark of a submission in its environment."""
     import psutil
 
     for process in psutil.process_iter():
@@ -273,7 +273,7 @@ def end_all(mark: str) -> None:
 
 
 def read_scores(folder: Course, student: str, row: Row) -> None:
-    """Put into a row what nbgrader found, and what happened on the way."""
+    """Put into a row what nbgrader found, and what happened during grading."""
     from nbgrader.api import Gradebook
 
     name = row.hand_in
@@ -364,7 +364,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def write_tables(rows: Sequence[Row], course: Path) -> list[Path]:
-    """Write the summary, and the points of each cell, as CSV; return where they are."""
+    """Write the summary and the points of each cell as CSV files; return their paths."""
     summary, cells = io.StringIO(), io.StringIO()
     writer = csv.DictWriter(summary, FIELDS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

@@ -33,7 +33,7 @@ class HandIn:
 
     @cached_property
     def cells(self) -> frozenset[str]:
-        """The ids by which nbgrader knows cells."""
+        """The ids by which nbgrader recognises cells."""
         return frozenset(graded_ids(self.notebook))
 
     @cached_property
@@ -42,7 +42,7 @@ class HandIn:
         return student_named(self.notebook)
 
     def leaks(self, release: NotebookNode) -> list[str]:
-        """Return what a release shows although it must not, a line each."""
+        """Return a line for each thing that a release shows although it must not."""
         shown = [cell.source for cell in release.cells]
         found = [mark for mark in MARKS if any(mark in text for text in shown)]
         lines = {line.strip() for text in shown for line in text.splitlines()}
@@ -83,13 +83,13 @@ def nbgrader_of(cell: NotebookNode) -> dict[str, Any]:
 
 
 def graded_ids(notebook: NotebookNode) -> list[str]:
-    """Return the ids of the cells that nbgrader knows."""
+    """Return the ids of the cells that nbgrader grades or locks."""
     found = (nbgrader_of(cell).get("grade_id") for cell in notebook.get("cells", []))
     return [str(name) for name in found if name]
 
 
 def secret_lines(notebook: NotebookNode) -> Iterator[str]:
-    """Yield the lines of solutions and hidden tests that are long enough to be known again."""
+    """Yield the lines of solutions and hidden tests that are long enough to be recognised."""
     for cell in notebook.cells:
         found = [match[2] for match in REGION.finditer(cell.source)]
         if nbgrader_of(cell).get("solution") and not found:

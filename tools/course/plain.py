@@ -1,4 +1,4 @@
-"""Markdown of the book as JupyterLab shows it best outside of the book."""
+"""Turn Markdown of the book into plain Markdown, which JupyterLab shows well."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The lectures are notebooks with the metadata of slides. nbconvert turns each into a page for
 reveal.js. Its own template loads reveal.js, jQuery, require.js, MathJax and mermaid from the
 network. The template in this folder needs reveal.js and MathJax only, and both are copied next to
-the slides. The pictures are the static figures that the committed notebooks carry.
+the slides. The pictures are the static figures in the committed notebooks.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def page(notebook: NotebookNode) -> str:
 
 
 def assets() -> dict[str, bytes]:
-    """Return what the slides load, by its place in their folder ``assets``.
+    """Return the files that the slides load, by their paths in the slides' folder ``assets``.
 
     Raises
     ------
@@ -131,14 +131,14 @@ def assets() -> dict[str, bytes]:
 
 
 def write_slides(root: Path, folder: Path) -> list[Path]:
-    """Write the slides of all lectures with what they load, and return their files.
+    """Write the slides of all lectures with the files that they load, and return the slides' paths.
 
     Parameters
     ----------
     root : Path
         Top folder of the book.
     folder : Path
-        Where they go; it is made if need be. No file is ever half-written.
+        The folder for the slides; it is made if it does not exist. No file is ever half-written.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Pack what a student needs into one archive: hand-ins, the library, a small lock, how to start."""
+"""Pack an archive for students: hand-ins, the library, a small lock, and how to start."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def pack(hand_ins: Mapping[str, HandIn], folder: Path, root: Path, target: Path)
 
 
 def lacking(hand_ins: Mapping[str, HandIn], root: Path) -> None:
-    """Raise a CourseError where a hand-in needs a module that students do not have."""
+    """Raise a CourseError if a hand-in needs a module that students do not have."""
     for name, hand_in in hand_ins.items():
         _, missing = modules([hand_in.notebook], root)
         if missing:
@@ -94,10 +94,11 @@ def lectures(folder: Path, root: Path) -> dict[str, NotebookNode]:
 
 
 def modules(notebooks: Iterable[NotebookNode], root: Path) -> tuple[dict[str, Path], list[str]]:
-    """Return the modules of `PACKAGE` that notebooks need, as files, and what students lack.
+    """Return the files of `PACKAGE` that notebooks need, and the modules that students lack.
 
-    The files are those that the notebooks import, and that these import in turn, by their path from
-    the top folder; what students lack are modules of neither the small lock nor `PACKAGE`.
+    The files are the modules that the notebooks import, directly or through other modules, by their
+    path from the top folder. Students lack the modules that are neither in the small lock nor in
+    `PACKAGE`.
     """
     sources = [cell.source for notebook in notebooks for cell in code_cells(notebook)]
     waiting = [name for source in sources for name in imported(source)]
@@ -117,7 +118,7 @@ def modules(notebooks: Iterable[NotebookNode], root: Path) -> tuple[dict[str, Pa
 
 
 def imported(source: str) -> list[str]:
-    r"""Return what some code imports, in "from a import b" both ``a`` and ``a.b``.
+    r"""Return what some code imports; for "from a import b" this is both ``a`` and ``a.b``.
 
     Examples
     --------

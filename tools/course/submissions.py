@@ -1,4 +1,4 @@
-"""What students handed in: which file is whose, and which hand-in it is."""
+"""Find what students handed in: the student and the hand-in of each file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COPY = re.compile(r"(?:[ _-]*\(\d+\)|[ _-]*copy ?\d*)+$", re.I)
 
 @dataclass(frozen=True)
 class File:
-    """A notebook that was found: where, when it was last changed, and what is in it."""
+    """A notebook that was found: its path, the time of its last change, and its content."""
 
     place: str
     changed: float
@@ -48,7 +48,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that was not graded but perhaps should have been: its student, place and reason."""
+    """A file that was not graded but perhaps should be: its student, its path, and the reason."""
 
     student: str
     place: str
@@ -57,7 +57,7 @@ class Fault:
 
 @dataclass
 class Found:
-    """All that is in a folder: submissions, and what is none."""
+    """All that is in a folder: submissions, and files that are not submissions."""
 
     submissions: list[Submission] = field(default_factory=list)
     unmatched: list[Fault] = field(default_factory=list)
@@ -83,9 +83,9 @@ def read_submissions(folder: Path, hand_ins: Mapping[str, HandIn]) -> Found:
     """Read a folder that holds a folder, a ``.zip`` or a ``.ipynb`` for each student.
 
     The name of a folder or an archive is the name of its student. The name of a single notebook
-    gives the student and the hand-in, ``ada-lovelace_hand-in-1.ipynb``; if it gives the hand-in
-    only, the student is the one whom the notebook names. The cells of a notebook show which hand-in
-    it is, so its file may have any name.
+    gives the student and the hand-in, as in ``ada-lovelace_hand-in-1.ipynb``. If it gives only the
+    hand-in, the student's name is read from the notebook. The cells of a notebook show which
+    hand-in it is, so its file may have any name.
     """
     found = Found()
     for path in sorted(folder.iterdir()):
@@ -182,7 +182,7 @@ def _read(file: File) -> NotebookNode:
 
 
 def matching(notebook: NotebookNode, hand_ins: Mapping[str, HandIn]) -> str | None:
-    """Return the hand-in of which a notebook has most cells, or None if it has no cell of any."""
+    """Return the hand-in with the most cells in a notebook, or None if it has cells of none."""
     cells = set(graded_ids(notebook))
     shared = {name: len(cells & hand_in.cells) for name, hand_in in hand_ins.items()}
     best = max(shared, key=lambda name: shared[name])
@@ -190,7 +190,7 @@ def matching(notebook: NotebookNode, hand_ins: Mapping[str, HandIn]) -> str | No
 
 
 def owner(stem: str, hand_ins: Iterable[str]) -> str:
-    """Return whose notebook a file is by its name, or an empty text.
+    """Return the student's name from the name of a file, or an empty text.
 
     Examples
     --------

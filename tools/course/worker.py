@@ -17,10 +17,10 @@ FAILED = 3
 
 
 def limit(megabytes: int) -> bool:
-    """Limit the memory of this process and of each that it starts; say whether that is possible.
+    """Limit the memory of this process and of its child processes; return whether that is possible.
 
-    A kernel inherits the limit, and cannot raise it again. Windows has no such limits, and some
-    versions of macOS refuse them.
+    A kernel inherits the limit and cannot raise it. Windows has no such limits, and some versions
+    of macOS refuse them.
     """
     # Where the whole computer is short of memory, Linux ends this process first.
     with contextlib.suppress(OSError):

@@ -1,8 +1,9 @@
-"""Proof that the checks can fail: faults put into `speedlib` on purpose, and what notices them.
+"""Show that the checks can fail: put faults into `speedlib` on purpose, and see what notices them.
 
-The faults of ``faults.yml`` are put into copies of the project, one at a time. All small changes of
-some modules are made by mutmut, as set in ``pyproject.toml``; it needs a system that can fork. The
-results are stored in ``results``, and the page *Mutants* of the book shows them.
+The faults of ``faults.yml`` are put into copies of the project, one at a time. For some modules,
+which ``pyproject.toml`` names, the program mutmut makes all small changes. It needs a system that
+can fork processes. The results are stored in ``results``, and the page *Mutants* of the book shows
+them.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def today() -> str:
 
 
 def run_faults(root: Path, anew: bool) -> int:
-    """Run the faults without valid results; return how many faults no check notices."""
+    """Run the faults that have no valid results; return how many faults no check notices."""
     rows = {row["name"]: row for row in read(root, "results/faults.json")["rows"]}
     faults = read(root, "faults.yml")
     for fault in faults:
@@ -204,7 +205,7 @@ def run_changes(root: Path, anew: bool) -> int:
 
 
 def run_mutmut(place: Path, *names: str) -> None:
-    """Put the named changes into a copy of the project, or all, and run the tests on each."""
+    """Put the named changes, or all, into a copy of the project, and run the tests on each."""
     subprocess.run([sys.executable, "-m", "mutmut", "run", *names], cwd=place, check=True)
 
 

@@ -1,4 +1,4 @@
-"""What ``make prose`` runs: spelling, style, and words that this project does not use."""
+"""The program of ``make prose``: check spelling, style, and words that this project avoids."""
 
 from __future__ import annotations
 
@@ -33,10 +33,13 @@ def main() -> int:
         epilog="Exit codes: 0 nothing found, 1 something found, 2 wrong usage.",
     )
     parser.add_argument(
-        "--draw", type=int, metavar="N", help="print N sentences, each from another file, instead"
+        "--draw",
+        type=int,
+        metavar="N",
+        help="instead of checking, print N sentences, each from another file",
     )
     parser.add_argument(
-        "--seed", help="text that decides which are drawn (default: the commit's hash)"
+        "--seed", help="a text that decides which sentences are drawn (default: the commit's hash)"
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help="how the names of places begin")
     asked = parser.parse_args()
@@ -60,7 +63,7 @@ def commit(root: Path) -> str:
 
 
 def draw(found: list[Text], number: int, seed: str) -> list[str]:
-    """Return sentences that users meet, from different files, each with its place."""
+    """Return sentences that users read, each from another file and with its place."""
     rng = random.Random(seed.strip())
     by_file: dict[str, list[str]] = {}
     for text in found:
@@ -72,7 +75,7 @@ def draw(found: list[Text], number: int, seed: str) -> list[str]:
 
 
 def unwanted(found: list[Text]) -> Iterator[str]:
-    """Yield where a word stands that this project does not use, and what it uses."""
+    """Yield each place of a word that this project avoids, with the word to use instead."""
     for words, instead in yaml.safe_load((HERE / "words.yml").read_text("utf-8")).items():
         pattern = re.compile(rf"\b(?:{words})\b", re.I)
         for text in found:

@@ -1,4 +1,4 @@
-"""The prose of the project: pages, notebooks, captions and what its programs say, without code."""
+"""The prose of the project: of pages, notebooks, captions and programs, without code."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PROGRAMS = ("speedlib", "paper", "speedbook", "tools", "benchmarks")
 HOLE = "◦"
 #: Directives that hold code, formulas, or names of files.
 NOT_PROSE = "bibliography|code-block|doctest|eval-rst|literalinclude|math|tableofcontents|toctree"
-#: What a string has that is a program in another language.
-CODE = re.compile(r"=>|\);|</\w+>")
+#: What a string has that is a program, in this language or another.
+CODE = re.compile(r"=>|\);|</\w+>|^ *(?:import|from|const|def) \w+.*$|^ *[\w.]+ = ", re.M)
 #: A string of a program is prose if it has this many words in a row.
 WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]+[,;:]? [a-z]+")
 
@@ -43,12 +43,16 @@ INLINE = re.compile(
 PARAGRAPH = re.compile(
     rf"\n\s*\n|\n(?=\s*(?:[-*|#:] ?|\d+\. ))|\n(?:[{HOLE} ]*{HOLE}[{HOLE} ]*(?:\n|$))+"
 )
+#: The same in a program, where a piece also ends with a docstring that code follows.
+PIECE = re.compile(rf"{PARAGRAPH.pattern}|{HOLE}{{3}} *\n(?= *{HOLE})")
+#: The name with which a sentence of a docstring begins.
+NAME = re.compile(r"``?[^`\n]+``?\s*$")
 SENTENCE = re.compile(r"(?<=[.!?])[\"')*]*\s+(?=[\"'(*A-Z◦])")
 
 
 @dataclass(frozen=True)
 class Text:
-    """A piece of prose: its place, how it is written, and what of it is to be read."""
+    """A piece of prose: its place, its source, and the source with holes in place of all else."""
 
     place: str
     written: str
@@ -142,14 +146,32 @@ def of_python(source: str) -> str:
     """
     lines = source.split("\n")
     kept = [_hole(line) for line in lines]
+    docstrings, lists = _docstrings_and_lists(ast.parse(source))
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             _put(kept, token, lambda text: re.sub(r"^#+:?|noqa.*|type: ignore.*", _blank, text))
         elif tokenize.tok_name[token.type] in ("STRING", "FSTRING_MIDDLE"):
             prose = WORDS.search(token.string) and not CODE.search(token.string)
-            if prose or token.string.endswith('"""'):
+            listed = any(first <= token.start < last for first, last in lists)
+            if token.start in docstrings or (prose and not listed):
                 _put(kept, token, _of_string)
     return "\n".join(kept)
+
+
+def _docstrings_and_lists(
+    tree: ast.Module,
+) -> tuple[set[tuple[int, int]], list[tuple[tuple[int, int], tuple[int, int]]]]:
+    """Return where docstrings begin, and the spans of texts that are split into a list."""
+    docstrings, lists = set(), []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            docstrings.add((node.lineno, node.col_offset))
+        if isinstance(node, ast.Attribute) and node.attr == "split":
+            text = node.value
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                end = (text.end_lineno or text.lineno, text.end_col_offset or 0)
+                lists.append(((text.lineno, text.col_offset), end))
+    return docstrings, lists
 
 
 def met_by_users(text: Text) -> Text:
@@ -199,10 +221,13 @@ def _blank(found: re.Match[str]) -> str:
 
 def sentences(text: Text) -> Iterator[str]:
     """Yield the sentences of a text of at least seven words, as they are written."""
-    for begin, end in _spans(text.read, PARAGRAPH, 0, len(text.read)):
+    program = text.place.endswith(".py")
+    for begin, end in _spans(text.read, PIECE if program else PARAGRAPH, 0, len(text.read)):
         for low, high in _spans(text.read, SENTENCE, begin, end):
             read = text.read[low:high]
             first = len(read) - len(read.lstrip(HOLE + " \n"))
+            if program and (code := NAME.search(text.written[low : low + first])):
+                first = code.start()
             last = len(read.rstrip("\n" if text.place.endswith(".md") else HOLE + " \n"))
             if len(re.findall(r"[A-Za-z]{2,}", read)) >= 7:
                 start = low + (0 if text.place.endswith(".md") else first)

@@ -1,4 +1,4 @@
-"""What ``make zip`` and ``make pdf`` run: the built book as one file to hand on."""
+"""The program of ``make zip`` and ``make pdf``: write the built book as a single file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the built book in reading order, and where their links lead."""
+"""The pages of the built book in reading order, and the targets of their links."""
 
 from __future__ import annotations
 

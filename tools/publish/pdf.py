@@ -1,7 +1,7 @@
-"""The whole book as one PDF: every page as a browser prints it, bookmarks, links that lead on.
+"""The whole book as one PDF: pages as a browser prints them, with bookmarks and links.
 
-Chromium prints one page of the book at a time and marks in each where anchors are; pypdf joins
-the parts and lets the links lead to these places.
+Chromium prints one page of the book at a time and marks the places of the anchors. pypdf joins the
+parts and makes the links lead to these places.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], 
     about : str
         The line below the title: the version and the commit.
     tell : callable
-        Called with the number of pages of the book that are printed, of all, and a title.
+        Called with three values: how many pages are printed, how many there are, and a title.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def redirect(
     own: Mapping[str, Place],
     places: Mapping[tuple[str, str], Place],
 ) -> None:
-    """Let the links of a sheet lead to sheets of this document, where their targets are in it."""
+    """Make the links of a sheet lead to sheets of this document if their targets are in it."""
     kept = ArrayObject()
     for reference in sheet.get("/Annots", ArrayObject()):
         note = reference.get_object()

@@ -44,7 +44,7 @@ def arrow(ax: Axes, tip: ArrayLike, name: str, colour: str, strong: bool = True)
 
 
 def mean_arrow(ax: Axes, c: Floats) -> None:
-    """Draw the mean arrow, and its name on its ray beyond those of the actions."""
+    """Draw the mean arrow, and write its name on its ray, farther out than the actions' names."""
     arrow(ax, c, "", POLICY)
     beyond = 1.34 * c / np.linalg.norm(c)
     ax.plot(*np.array([c, 0.96 * beyond]).T, ":", color=POLICY, linewidth=1.6)
@@ -52,14 +52,14 @@ def mean_arrow(ax: Axes, c: Floats) -> None:
 
 
 def plain(ax: Axes) -> None:
-    """Leave of some axes the space between them alone."""
+    """Hide some axes, so only empty space is left in their place."""
     ax.set(xticks=[], yticks=[])
     ax.set_aspect("equal", anchor="W")
     ax.spines[["left", "bottom"]].set_visible(False)
 
 
 def bars(ax: Axes, values: Floats, colour: str, title: str, form: str = "{:.0f} %") -> None:
-    """Draw one bar for each action, from the top down, its value at its end."""
+    """Draw one bar for each action, from the top down, with its value written at its end."""
     names = [str(action + 1) for action in range(len(values))]
     sns.barplot(x=values, y=names, color=colour, saturation=1, ax=ax)
     ax.bar_label(ax.containers[0], [form.format(v) for v in values], padding=4)  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def five_arrows(place: FigureBase, best: bool) -> None:
     ----------
     place : figure or part of one
     best : bool
-        Whether the actions of the best design stand out, with their shares next to the policy's.
+        Whether to emphasise the actions of the best design, with their shares next to the policy's.
     """
     x, variances, policy = BALL.bandit.features, BALL.bandit.variances, BALL.policy
     c = target_direction(x, policy)
@@ -155,7 +155,7 @@ def coin_error(share: ArrayLike, noisy: float, rounds: int) -> Floats:
 
 
 def two_coins(place: FigureBase, share: float, noisy: float, rounds: int) -> None:
-    """Draw what one more try of each coin is worth, and the error of these shares.
+    """Draw how much one more try of each coin reduces the error, and the error of these shares.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ WIDE = 2.6
 
 
 def excess(variances: ArrayLike) -> float:
-    """Return the extra loss, in per cent, of the shares that are best for other variances."""
+    """Return the extra loss, in per cent, if the shares are the best ones for wrong variances."""
     shares = optimal_design(ARROWS, variances, direction=C).weights
     return float(100 * (pe_loss(shares, ARROWS, SIGMA**2, direction=C) / ORACLE.value - 1))
 
@@ -41,14 +41,14 @@ def _valley(ax: Axes) -> None:
 
 
 def belief(place: FigureBase, ratio: float) -> None:
-    """Draw what it costs to take the noise of the first action for a multiple of the truth.
+    """Draw the extra loss if a multiple of the first action's noise is believed to be the truth.
 
     Parameters
     ----------
     place : figure or part of one
     ratio : float
-        The believed noise divided by the true noise. From 2 on, other actions look best, and the
-        curve, which is drawn for the right actions, no longer holds.
+        The believed noise divided by the true noise. If it is 2 or more, other actions look best.
+        The curve is drawn for the right actions, so it does not hold there.
     """
     ax = place.subplots()
     _valley(ax)
@@ -68,8 +68,8 @@ def explorations(
     length : int
         Rounds of exploration.
     found : mapping
-        For each length of exploration, estimated ratios of the two noises, divided by the true
-        ratio, and what each costs as a share.
+        For each length of exploration: estimates of the ratio of the two noises, divided by the
+        true ratio, and the extra loss of each estimate as a share.
     """
     ax = place.subplots()
     _valley(ax)
@@ -120,7 +120,7 @@ def _excess_of_third(sigma: float) -> float:
 
 
 def unseen(place: FigureBase, off: float) -> None:
-    """Draw an ellipse of noise that fits both explored actions, and what it costs to believe it.
+    """Draw an ellipse of noise that fits both explored actions, and the extra loss of its design.
 
     Parameters
     ----------
@@ -163,7 +163,8 @@ def regret_shares(
     budgets : array
         Numbers of rounds.
     lines : mapping
-        For each label, the share at each budget, in per cent, and the colour.
+        For each label, two values: the regret at each budget as a share, in per cent, and the
+        colour.
     """
     ax = place.subplots()
     rounds = np.asarray(budgets, dtype=float)
@@ -180,7 +181,7 @@ def regret_shares(
 
 
 def rounded_up(place: FigureBase, rounds: int) -> None:
-    """Draw the pulls of two actions that share the rounds evenly, with each count rounded up.
+    """Draw the pulls of two actions that get equal shares of the rounds; each count is rounded up.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def quarters(weights: ArrayLike) -> float:
 
 
 def with_detour(detour: float) -> Floats:
-    """Return the policy's own walk less some multiple of the round trip."""
+    """Return the policy's own walk, minus a multiple of the round trip."""
     weights: Floats = OWN - detour * ROUND_TRIP
     return weights
 
@@ -47,7 +47,7 @@ def elfving_set(sigma: Floats) -> Floats:
 
 
 def detour(place: FigureBase, removed: float) -> None:
-    """Draw a walk to c and, below, how the number of its steps depends on the part removed.
+    """Draw a walk to c and, below it, how its number of steps depends on the part removed.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def turned(place: FigureBase, angle: float) -> None:
 
 
 def highest_slope(angle: float) -> Floats:
-    """Return the steepest ground in a direction on which no step climbs by more than 1.
+    """Return the steepest slope in a direction such that no step climbs by more than 1.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """A form that says which strategy to use: the directive ``{advice-form}``.
 
-The answers are those of the library's function `advise`. Its table and its words are JSON files of
-the library; the page contains them, and ``advice.js`` looks answers up as the function does. The
-evidence for each strategy is a list on the page, whose links and badges Sphinx checks; the script
-shows the part that belongs to an answer. Without scripts the page shows the lists and a table of
-all measured sizes.
+The answers are those of the library's function `advise`. The table and the words of `advise` are
+JSON files of the library. The page contains these files, and ``advice.js`` looks answers up in the
+same way as the function. The evidence for each strategy is a list on the page, whose links and
+badges Sphinx checks; the script shows the part that belongs to an answer. Without scripts the page
+shows the lists and a table of all measured sizes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AdviceForm(SphinxDirective):
     """Answer which strategy to use; without scripts, show a table and the evidence."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the data, and the content that is shown without scripts."""
+        """Return the node with the data, and the content that is shown if scripts do not run."""
         answers, words = (self._read(name) for name in ("advice.json", "advice_words.json"))
         data = json.dumps({"table": answers, "words": words}, separators=(",", ":"))
         # The text of a script must not contain what ends the script.

@@ -1,4 +1,4 @@
-"""The map of the claims: which rests on which, as a picture and in tables.
+"""The map of the claims, as a picture and in tables: it shows which claim rests on which.
 
 Directives
 
@@ -86,7 +86,7 @@ class MapNode(nodes.General, nodes.Element):  # type: ignore[misc]
 def map_picture(
     env: BuildEnvironment, relations: Relations, heads: Sequence[str], name: str
 ) -> MapNode:
-    """Return the picture of some statements, labelled with a name."""
+    """Return the picture of some statements; the name becomes its label."""
     rows, statements = page_ledger(env)["claims"], relations.statements()
     picture: MapNode = MapNode("", relations=relations, heads=tuple(heads), name=name)
     picture += [card_link(env, name, rows[name], name) for name in shown_claims(statements, heads)]
@@ -135,7 +135,7 @@ def visit_map(translator: HTML5Translator, node: MapNode) -> None:
 
 
 def skip_map(translator: Any, node: MapNode) -> None:
-    """Leave the picture out where there is no HTML: the tables say the same."""
+    """Leave the picture out in other formats than HTML, since the tables say the same."""
     raise nodes.SkipNode
 
 
@@ -174,7 +174,7 @@ def claim_row(env: BuildEnvironment, name: str, relations: Relations, *cells: Co
 
 
 def rests_on(env: BuildEnvironment, name: str, relations: Relations) -> list[nodes.Node]:
-    """Return what a claim rests on directly, and what fails further down."""
+    """Return the claims that a claim uses directly, and failing ones that it uses indirectly."""
     direct = relations.claims[name].rests_on
     further = [other for other in relations.broken(name) if other not in direct]
     shown = chips(env, direct, relations)

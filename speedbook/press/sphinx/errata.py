@@ -1,11 +1,12 @@
-"""The errata: an entry for every claim of the paper that fails, from registry and ledger alone.
+"""The errata: an entry for every claim of the paper that fails, made from registry and ledger.
 
 The directive is ``{errata} SEVERITY``, as in ``{errata} proof step``. An entry says what is
-printed, or how we read it, what was found, the counterexample and the correction. Claims of our own
-are never among the errata, whatever their verdicts.
+printed, or how we read it, what was found, the counterexample and the correction. The errata
+contain none of our own claims, whatever the verdicts on them.
 
-``{errata-summary}`` counts the errata by severity and gives each of the gravest a line. It links to
-the labels ``errata-conclusion``, ``errata-statement``, ``errata-proof-step`` and ``errata-slip``.
+``{errata-summary}`` counts the errata by severity and lists the gravest, a line for each. It links
+to the labels ``errata-conclusion``, ``errata-statement``, ``errata-proof-step`` and
+``errata-slip``.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def _page_presets(env: BuildEnvironment) -> dict[str, Any]:
 
 
 class Explorer(SphinxDirective):
-    """Put an explorer into the page, or its picture where it cannot run."""
+    """Put an explorer into the page, or a picture of it where scripts cannot run."""
 
     required_arguments = 1
     has_content = True
@@ -229,7 +229,7 @@ def pass_by(translator: Any, node: nodes.Element) -> None:
 def check_links(app: Sphinx, doctree: nodes.document) -> None:
     """Warn of links to explorers that the page lacks, and of unnamed explorers among several.
 
-    A figure without a name gets a number as its id, on which no author should rely.
+    A figure without a name gets a number as its id. Authors should not use it, since it may change.
     """
     names = [
         figure["ids"][0] if figure["names"] else ONLY

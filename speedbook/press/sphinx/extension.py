@@ -1,4 +1,4 @@
-"""The Sphinx extension with which the book is built.
+"""The Sphinx extension with which the book is built; it adds these directives and roles.
 
 Directives
 
@@ -28,9 +28,10 @@ Roles
 
 Every notebook becomes a page by the template of `speedbook.press.template`.
 
-The ledger is ``book/ledger.json`` among the sources of the pages. In a plain checkout it is the
-committed one; in the sources that `speedbook build` stages, the one derived from the notebooks just
-executed. A reference to something that is not in the ledger is an error, which stops the build.
+The ledger is ``book/ledger.json`` among the sources of the pages. In a plain checkout this is the
+committed ledger. In the sources that `speedbook build` stages, it is the ledger derived from the
+notebooks just executed. A reference to something that is not in the ledger is an error, which stops
+the build.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class QuotedRole(SphinxRole):
     """Show a number or a formula unchanged; the role marks it in the source."""
 
     def run(self) -> Found:
-        """Return what the text says in MyST."""
+        """Return the nodes of the text, which is in MyST."""
         found: Found = self.inliner.parse(self.text, self.lineno, self.inliner, nodes.Element())
         return found
 
@@ -140,8 +141,8 @@ def show_as_page(app: Sphinx, docname: str, source: list[str]) -> None:
 def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> None:
     """Give the search the index entries of all pages.
 
-    Sphinx includes only the pages that it writes in this build. So after a change of one page, no
-    term of the glossary would be found.
+    Without this function, the search would know only the pages that Sphinx writes in this build.
+    After a change of one page, a search would then find no term of the glossary.
     """
     kept = env._search_index_index_entries
     for docname, entries in env.get_domain("index").data["entries"].items():

@@ -1,8 +1,8 @@
-"""Mathematics in the texts of claims, displayed as formulas on the pages.
+"""Display the mathematics in the texts of claims as formulas on the pages.
 
-The registry's Unicode, "at most d λ₁(V)/n", stays in notebooks, in the ledger's file and in the
-HTML, for the search and where no script runs. The HTML also has the TeX, which ``formulas.js`` has
-MathJax display:
+The registry writes mathematics in Unicode, "at most d λ₁(V)/n". This form stays in notebooks, in
+the ledger's file and in the HTML: for the search, and for readers without scripts. The HTML also
+has the TeX, which ``formulas.js`` has MathJax display:
 
 - the symbols in every title, statement and place of a claim, on cards and elsewhere;
 - on cards and in the errata, the formula of the claim as a display.
@@ -69,15 +69,15 @@ _CARD_TEXT = re.compile(
 
 
 class Symbols(nodes.inline):  # type: ignore[misc]
-    """Symbols in Unicode, which the text of the node is, with their TeX."""
+    """A node with symbols: its text is in Unicode, and an attribute has their TeX."""
 
 
 class Formula(nodes.General, nodes.Element):  # type: ignore[misc]
-    """The formula of a claim; it has no text, since the words next to it say the same."""
+    """The node of a claim's formula; it has no text, since the words next to it say the same."""
 
 
 class Said(NamedTuple):
-    """The texts of the claims: which claim a text belongs to, and what its letters mean."""
+    """The texts of the claims; knows to which claim a text belongs and what its letters mean."""
 
     claims: Mapping[str, str]
     letters: Mapping[str, Mapping[str, str]]
@@ -275,7 +275,7 @@ def read_texts(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
 
 
 def note_formulas(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Have a page built again when the formulas change."""
+    """Make Sphinx build a page again when the formulas change."""
     if (path := Path(app.srcdir) / FORMULAS).is_file():
         app.env.note_dependency(str(path))
 

@@ -23,7 +23,7 @@ GROUPS = "book/groups.yml"
 
 
 class Group(BaseModel):
-    """One group: its question, its place in the paper, and the claims that belong to it.
+    """One group: the question that it answers, its place in the paper, and its claims.
 
     ``claims`` are beginnings of ids. The claims of ``notebooks`` belong to the group too, unless
     another group names them.
@@ -100,7 +100,7 @@ def page_groups(
 
 
 def tally(relations: Relations, names: Iterable[str]) -> str:
-    """Say how many of the paper's claims hold and fail, and how many claims are ours."""
+    """Say how many claims of the paper hold, how many fail, and how many claims are ours."""
     names = list(names)
     paper = [name for name in names if relations.claims[name].origin != "ours"]
     hold = sum(relations.verdicts[name] in HOLDING for name in paper)

@@ -5,9 +5,9 @@ Directives
 - ``{ledger-totals}``: counts by verdict and origin; each number links to its rows.
 - ``{ledger-table}``: all claims and, after a build, where the results come from.
 
-``book/_static/ledger.js`` adds search, filters and order. It reads the origin of a claim from the
-class of its row and the verdict from its first cell. It folds the bodies of the table, one for each
-group.
+``book/_static/ledger.js`` adds search, filters and order. The script reads the origin of a claim
+from the class of the claim's row, and the verdict from the row's first cell. It folds the groups of
+the table; each group is one body (``tbody``) of the table.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ TABLE = "ledger-table"
 
 
 def filtered(verdict: str = "", whose: str = "") -> str:
-    """Return the address, within the page, of the rows with a verdict or an origin.
+    """Return the address on the page that shows only the rows with a verdict or an origin.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class LedgerTable(SphinxDirective):
     HEADS = ("Verdict", "Claim", "Found", "Rule", "Run")
 
     def run(self) -> list[nodes.Node]:
-        """Return the table, each row a target for badges, and the facts of the build."""
+        """Return the table, whose rows are targets of the badges, and the facts of the build."""
         ledger, relations = page_ledger(self.env), page_relations(self.env)
         rows = ledger["claims"]
         groups = page_groups(self.env, relations.claims.values())

@@ -1,4 +1,4 @@
-"""What lets the page of a notebook run: the form, and marks on all that depends on parameters.
+"""What the page of a notebook needs to run: the form, and marks on all that parameters change.
 
 Directive
 
@@ -7,7 +7,7 @@ Directive
 Marks
 
 - Each cell has a class of its own (`speedbook.press.template`).
-- Numbers and badges in the text that are bound to records have their address (`Bound`).
+- A number or badge in the text that is bound to a record has the record's address (`Bound`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The map in two steps: the groups of claims as a few boxes, and what each of them holds.
+"""The map in two steps: the groups of claims as a few boxes, then the claims of each group.
 
-The directive ``{claim-groups}`` draws the groups that rest on one another, with those that others
-use at the top. Below it lists each group, folded: its question, its part of the map and its claims.
-All of it works without a script; ``book/_static/map.js`` unfolds the box that an address names.
+The directive ``{claim-groups}`` draws the groups that rest on one another; a group is above the
+groups that use it. Below the drawing, a folded box for each group has its question, its part of the
+map and its claims. The map works without scripts; ``book/_static/map.js`` only unfolds the box that
+an address names.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ Uses = dict[tuple[str, str], list[str]]
 
 
 class ClaimGroups(SphinxDirective):
-    """Draw the groups of claims that rest on one another, and list what each of them holds."""
+    """Draw the groups of claims that rest on one another, and list the claims of each."""
 
     def run(self) -> list[nodes.Node]:
         """Return the picture and the groups."""
@@ -115,7 +116,7 @@ class ClaimGroups(SphinxDirective):
 
 
 def box_id(group: str) -> str:
-    """Return the name of a group's part of the page, as links give it."""
+    """Return the name by which links lead to a group's part of the page."""
     return f"map-{group}"
 
 
@@ -130,7 +131,7 @@ def _links(word: str, groups: Sequence[Group]) -> nodes.paragraph | None:
 
 
 def group_uses(relations: Relations, groups: Mapping[str, str]) -> Uses:
-    """Return which claims one group uses of another, given the group of each claim."""
+    """Return, for two groups, which claims of the second one the first one uses."""
     found: Uses = {}
     for (lower, upper), names in relations.edges.items():
         pair = groups.get(lower), groups.get(upper)

@@ -1,9 +1,9 @@
 """The layout of a map: boxes in columns such that every arrow runs to the right.
 
-The method is Sugiyama's. Each box is as far right as the boxes that rest on it allow. An arrow that
-passes a column gets a place of its own there, which arrows from the same box share. Then every
-column in turn is sorted by the mean height of its neighbours and laid out as close to these heights
-as the boxes permit, which is an isotonic regression.
+The method is Sugiyama's. Each box is as far right as the boxes that rest on it allow. If an arrow
+passes a column, it gets a place there; arrows from the same box share this place. Then one column
+after the other is sorted: each box by the mean height of the boxes that it is connected with. An
+isotonic regression puts the boxes as close to these heights as their sizes permit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Node = tuple[str, int]
 
 
 class Layout(NamedTuple):
-    """Column of each box, centre of each box and lane from the top, and the way of each arrow."""
+    """Columns of boxes, centres of boxes and lanes (from the top), and paths of arrows."""
 
     columns: dict[str, int]
     centres: dict[Node, float]

@@ -27,7 +27,8 @@ def map_svg(
 ) -> str:
     """Return the map as the text of an SVG, with a link for each claim.
 
-    If the heads of some statements are given, it shows these and the arrows between them.
+    If some statements are given by their representing claims, the map shows only these statements
+    and the arrows between them.
     """
     statements = relations.statements()
     edges = relations.edges

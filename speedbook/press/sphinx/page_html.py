@@ -132,7 +132,7 @@ RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
 
 
 def mended(page: str) -> str:
-    """Return the body of a page with the names and roles that theme and tools leave out.
+    """Return the body of a page, with names and roles added for screen readers.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def mended(page: str) -> str:
 
 
 def choose_mathjax(app: Sphinx, config: Config) -> None:
-    """Have MathJax load the parts that the book needs."""
+    """Make MathJax load only the parts that the book needs."""
     config.mathjax_path = "mathjax/startup.js"
     config.mathjax3_config = {**(config.mathjax3_config or {}), "loader": {"load": [*MATHJAX]}}
 

@@ -1,4 +1,4 @@
-"""A picture of a notebook on another page, as the executed notebook drew it.
+"""Show a figure of a notebook on another page, as the executed notebook drew it.
 
 Directive
 
@@ -7,9 +7,9 @@ Directive
   of the caption, which is the finding, is shown in large letters above the figure, and the rest
   below.
 
-The figure gets no number, since the book numbers it where the notebook shows it. The notebook is
-the one next to the pages: the committed one in a plain checkout, and the one just executed where
-`speedbook build` stages the book.
+The figure gets no number, since the book numbers it where the notebook shows it. The picture is
+read from the notebook next to the pages. In a plain checkout this is the committed notebook; where
+`speedbook build` stages the book, it is the notebook just executed.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Drawn(NamedTuple):
 
 
 def drawn_figure(notebook: NotebookNode, name: str) -> Drawn:
-    """Return the figure of a notebook that links find by a name.
+    """Return the figure of a notebook that has a given name.
 
     Parameters
     ----------
     notebook : NotebookNode
         As executed.
     name : str
-        As in the metadata of the cell, ``fig-shares``.
+        The name in the metadata of the cell, such as ``fig-shares``.
 
     Raises
     ------
@@ -100,7 +100,7 @@ class Picture(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {"finding": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        """Return the figure, below its finding if the page wants that."""
+        """Return the figure; with the option ``:finding:`` it is below its finding."""
         name, mark, figure = self.arguments[0].partition("#")
         if not (name and mark and figure):
             raise self.error(f"picture: expected NOTEBOOK#FIGURE; got {self.arguments[0]!r}")
@@ -150,7 +150,7 @@ def depart_picture(translator: HTML5Translator, node: PictureNode) -> None:
 
 
 def pass_by(translator: Any, node: nodes.Element) -> None:
-    """Write nothing of its own: the children say it."""
+    """Write nothing for the node itself, only its children."""
 
 
 def setup_picture(app: Sphinx) -> None:

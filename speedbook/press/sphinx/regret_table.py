@@ -1,4 +1,4 @@
-"""All statements on regret in both readings, side by side: the directive ``{regret-table}``.
+"""The directive ``{regret-table}``: all statements on regret, with both readings side by side.
 
 A bound on regret may be meant for one bandit at a time, with a constant that depends on it, or for
 all bandits with one constant. The field ``reading`` of a claim says which. Claims whose ids have

@@ -1,4 +1,4 @@
-"""Load each script only on the pages that contain the elements it works on, found by a class."""
+"""Load each script only on the pages that need it; a class in the page's HTML shows this."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCRIPTS: Mapping[str, str] = {
 def add_scripts(
     app: Sphinx, page: str, template: str, context: Any, doctree: nodes.document | None
 ) -> None:
-    """Load each script only on the pages that contain the elements it works on."""
+    """Add to each page the scripts that it needs, and no others."""
     if doctree is None:
         return
     classes = {each for node in doctree.findall(nodes.Element) for each in node["classes"]}

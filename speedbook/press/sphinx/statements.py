@@ -1,4 +1,4 @@
-"""The statement of a claim, as ledger and errata show it."""
+"""The statement of a claim, in the form that ledger and errata show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of the tables on the book's pages."""
+"""Functions that make parts of the tables on the book's pages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ anchor = row_anchor
 
 
 def badge(verdict: Verdict, link: nodes.Node | None = None) -> nodes.inline:
-    """Return a badge with the symbol and word of a verdict, or with a link."""
+    """Return a badge with the symbol and word of a verdict; a link, if given, replaces the text."""
     content = nodes.Text(f"{verdict.symbol} {verdict}") if link is None else link
     return nodes.inline("", "", content, classes=["verdict", verdict.css_class])
 
@@ -60,7 +60,7 @@ def muted(text: str) -> nodes.inline:
 def reference(
     env: BuildEnvironment, target: str, text: str, kind: str = "ref", warn: bool = True
 ) -> nodes.Node:
-    """Return a link to a target, or with kind ``doc`` to a page; Sphinx warns of missing ones."""
+    """Return a link to a target, or with kind ``doc`` to a page; Sphinx warns if it is missing."""
     return addnodes.pending_xref(
         "",
         nodes.inline("", text),
