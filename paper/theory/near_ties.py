@@ -31,7 +31,7 @@ def near_tie(gap: float, noise: str = "gaussian") -> LinearBandit:
     gap : float
         g, above -1.
     noise : str
-        The law of the noise, as `LinearBandit` takes it.
+        The law of the noise, one of the laws that `LinearBandit` accepts.
 
     Examples
     --------

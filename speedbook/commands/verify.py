@@ -47,7 +47,7 @@ SEED = "seed"
 
 @dataclass(frozen=True)
 class Verification:
-    """The options: without claims, all are verified; one seed means each notebook's own seed."""
+    """The options. Without names of claims, all are verified; one seed is a notebook's own seed."""
 
     claims: Sequence[str] = ()
     full: bool = False

@@ -118,8 +118,8 @@ def unread(names: Sequence[str], sources: Iterable[str]) -> list[str]:
     """Return the parameters that no later code reads with the value from the parameters cell.
 
     The sources are the texts of the following cells. Statements are compiled but not run, and count
-    in order; a statement that both reads and binds a name counts as reading it. Code that is not
-    plain Python, such as IPython's magics, counts as reading every word in it.
+    in order; a statement that both reads and binds a name counts as reading it. If code is not
+    plain Python, such as IPython's magics, every word in it counts as a name that is read.
 
     Examples
     --------

@@ -39,9 +39,9 @@ class _Part(BaseModel):
 class Basis(_Part):
     """The basis on which stored results are judged to be valid.
 
-    ``parameters`` are those of ``notebooks/full.yml``, ``rules`` those of the notebook's claims.
-    ``own`` is what the committed notebook records at its defaults; for a notebook without claims,
-    ``shown`` is a digest of its figures and tables instead.
+    ``parameters`` holds the values in ``notebooks/full.yml``, and ``rules`` the rules of the
+    notebook's claims. ``own`` is what the committed notebook records at its defaults; for a
+    notebook without claims, ``shown`` is a digest of its figures and tables instead.
     """
 
     parameters: dict[str, Value]

@@ -29,7 +29,7 @@ RECORD_HEAD = ("id", "verdict", "estimate", "low", "high", "level", "replication
 
 
 class Results(BaseModel):
-    """The parts of a run's results that are compared with another run.
+    """The parts of a run's results that `speedbook compare` compares.
 
     They are the record of each claim, with its verdict; the digest of each figure's plotted
     numbers, by the figure's name; and the SHA-256 of each table's CSV, by the name of its file.

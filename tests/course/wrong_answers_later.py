@@ -134,7 +134,7 @@ NOISE = [
         "both costs",
         "b = length_policy * length_sigma / (length_policy @ length_sigma)\n"
         "length = round(2 * np.sqrt(n * 2.5 * (b * (1 - b)).sum()))",
-        "rounds lost in all",
+        "all the lost rounds",
     ),
 ]
 
@@ -149,7 +149,7 @@ AUDIT = [
         "policy-proof",
         "no such step",
         "step_14, X_14, sigma_14 = 0, np.eye(3), np.array([1.0, 2.0, 4.0])",
-        "must be one of 1 to 5",
+        "the number of a printed step, 1 to 5",
     ),
     WrongAnswer(
         "policy-proof",
@@ -259,7 +259,9 @@ AUDIT = [
         "        break",
         "times the oracle's rounds",
     ),
-    WrongAnswer("judgement", "short", "judgement = 'I would sign it: 100 per cent.'", "the fewest"),
+    WrongAnswer(
+        "judgement", "short", "judgement = 'I would sign it: 100 per cent.'", "it needs at least"
+    ),
     WrongAnswer(
         "judgement", "filled up", "judgement = 'very true indeed 1 ' * 40", "different words"
     ),

@@ -57,7 +57,7 @@ def test_red_wine_numbers_are_those_of_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("air-qualty", "nearest: air-quality"), ("xyzzy", "there is red-wine, ")]
+    ("name", "hint"), [("air-qualty", "nearest: air-quality"), ("xyzzy", "known: red-wine, ")]
 )
 def test_an_unknown_name_is_answered_with_a_near_one_or_all(name: str, hint: str) -> None:
     for look in (datasets.info, datasets.load):

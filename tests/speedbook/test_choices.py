@@ -196,7 +196,7 @@ class TestTable:
         [
             ("", ["must hold a line of names and at least one point"]),
             ("n\n", ["must hold a line of names and at least one point"]),
-            ("n,m\n1,2\n", ["m: the notebook has no such parameter; there is n, v, on, w"]),
+            ("n,m\n1,2\n", ["m: the notebook has no such parameter; known: n, v, on, w"]),
             ("n,\n1,2\n", ["a column without a name"]),
             ("n,n\n1,2\n", ["n: a column must occur once"]),
             (

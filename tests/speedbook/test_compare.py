@@ -293,7 +293,7 @@ def test_differences_in_the_circumstances_are_told(tiny_book, outputs):
 @pytest.mark.parametrize(
     ("sides", "fault"),
     [
-        (("none", "book"), "none: there is no such folder; give that of a run"),
+        (("none", "book"), "none: there is no such folder; give the folder of a run"),
         (("book", "book"), "book was given twice"),
         (("book", "full"), "full: there is no book/full.json; `make full` makes it"),
         (("data", "book"), "data: holds no finished run"),

@@ -118,7 +118,7 @@ def test_it_deletes_the_runs_that_it_named_and_nothing_else(book):
     chosen = [path for path in folders(book.root) if path.name.endswith("-failed")]
     said = runs("clean", "--failed", "--yes")
     assert f"runs/fig/{chosen[0].name}" in said and "Deleted: 1 run, " in said
-    assert "These stay" in said and "20250101T000000Z-0123abcd-interrupted" in said
+    assert "These are kept" in said and "20250101T000000Z-0123abcd-interrupted" in said
     gone = before - left(book)
     assert gone and all(name.startswith(f"runs/fig/{chosen[0].name}/") for name in gone)
     said = runs("clean", "--yes")

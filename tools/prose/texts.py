@@ -43,8 +43,10 @@ INLINE = re.compile(
 PARAGRAPH = re.compile(
     rf"\n\s*\n|\n(?=\s*(?:[-*|#:] ?|\d+\. ))|\n(?:[{HOLE} ]*{HOLE}[{HOLE} ]*(?:\n|$))+"
 )
+#: Stands for the end of a string that another one follows, so no sentence runs through both.
+CUT = "\0"
 #: The same in a program, where a piece also ends with a docstring that code follows.
-PIECE = re.compile(rf"{PARAGRAPH.pattern}|{HOLE}{{3}} *\n(?= *{HOLE})")
+PIECE = re.compile(rf"{PARAGRAPH.pattern}|{CUT}|{HOLE}{{3}} *\n(?= *{HOLE})")
 #: The name with which a sentence of a docstring begins.
 NAME = re.compile(r"``?[^`\n]+``?\s*$")
 SENTENCE = re.compile(r"(?<=[.!?])[\"')*]*\s+(?=[\"'(*A-Z◦])")
@@ -210,7 +212,7 @@ def _put(kept: list[str], token: tokenize.TokenInfo, change: Callable[[str], str
 def _of_string(text: str) -> str:
     """Leave out quotation marks, code, formulas, examples and the names of parameters."""
     text = re.sub(r'^[rbfRBF]*("""|"|\'\'\'|\')|("""|"|\'\'\'|\')$', _blank, text)
-    text = re.sub(r"^ *(?:>>>|\.\.\.).*$|^ *\w[\w, *]* : .*$|^ *-{3,}$", _blank, text, flags=re.M)
+    text = re.sub(r"^ *>>> .*(?:\n *\S.*)*|^ *\w[\w, *]* : .*$|^ *-{3,}$", _blank, text, flags=re.M)
     text = re.sub(r":\w+:`[^`]*`|``.*?``|`[^`]*`|\{[^{}]*\}", _blank, text, flags=re.S)
     return re.sub(r"\\n", _blank, text)
 
@@ -222,7 +224,12 @@ def _blank(found: re.Match[str]) -> str:
 def sentences(text: Text) -> Iterator[str]:
     """Yield the sentences of a text of at least seven words, as they are written."""
     program = text.place.endswith(".py")
-    for begin, end in _spans(text.read, PIECE if program else PARAGRAPH, 0, len(text.read)):
+    whole = list(text.read)
+    for found in re.finditer(r"\"(?=[,:)\]])", text.written if program else ""):
+        if whole[found.start()] == HOLE:
+            whole[found.start()] = CUT
+    joined = "".join(whole)
+    for begin, end in _spans(joined, PIECE if program else PARAGRAPH, 0, len(joined)):
         for low, high in _spans(text.read, SENTENCE, begin, end):
             read = text.read[low:high]
             first = len(read) - len(read.lstrip(HOLE + " \n"))

@@ -83,7 +83,7 @@ a span {{ flex: 1; border-bottom: 1px dotted #999; margin-bottom: .3em; }}
 
 @dataclass(frozen=True)
 class Part:
-    """A page of the book as printed, or its solutions."""
+    """The printed sheets of one page of the book, or of the page's solutions."""
 
     page: Page
     printed: bytes

@@ -131,7 +131,7 @@ def _links(word: str, groups: Sequence[Group]) -> nodes.paragraph | None:
 
 
 def group_uses(relations: Relations, groups: Mapping[str, str]) -> Uses:
-    """Return, for two groups, which claims of the second one the first one uses."""
+    """Return, for each pair of groups, the claims of one group that the other group uses."""
     found: Uses = {}
     for (lower, upper), names in relations.edges.items():
         pair = groups.get(lower), groups.get(upper)
