@@ -62,7 +62,8 @@ def curves(labels: Sequence[str]) -> Callable[[Any], object]:
     def plot(ax: Any) -> None:
         with mock.patch.dict(STRATEGIES, dict.fromkeys(labels, STRATEGIES["Your own"])):
             plot_mse(ax, {name: ([10, 100], [2.0, 1.0], [0.1, 0.1]) for name in labels})
-        ax.legend()
+        # Looking for the best place may take a second, which matplotlib warns of.
+        ax.legend(loc="upper right")
 
     return plot
 
