@@ -112,8 +112,8 @@ def exchange_design(
     - ``"G"``: minimise :math:`\max_a x_a^\top M^{-1} x_a`; the D-optimal design is optimal, with
       the value d;
     - ``"linear"``: minimise :math:`\mathrm{Tr}(M^- K)` for a positive semidefinite K. If K is
-    singular, the best M may be singular, too. Then :math:`M^-` is a generalised inverse, and the
-    range of M contains the range of K.
+      singular, the best M may be singular, too. Then :math:`M^-` is a generalised inverse, and the
+      range of M contains the range of K.
 
     Parameters
     ----------
