@@ -45,7 +45,7 @@ class Race(NamedTuple):
 
 
 def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int, repeats: int = 1) -> Race:
-    """Let two contestants take turns; in each round, the ratio is their time over our time.
+    """Time two contestants in rounds; the ratio of a round is their time divided by our time.
 
     The two contestants alternate in going first. `repeats` runs of our contestant count as one run,
     for contestants that take little time.
@@ -87,7 +87,7 @@ def instance(d: int, n_actions: int, seed: int = 1) -> tuple[Floats, Floats, Flo
 
 
 def pe_gap(points: Floats, c: Floats, weights: Floats, dual: Floats) -> float:
-    """Return the relative gap between the root of a design's loss and the bound that y proves."""
+    """Return the relative gap between the root of a design's loss and the bound from `dual`."""
     support = np.flatnonzero(weights)
     rows = np.sqrt(weights[support])[:, None] * points[support]
     v = np.linalg.lstsq(rows.T, c, rcond=1e-12)[0]
@@ -119,8 +119,9 @@ def whole_lp(points: Floats, c: Floats) -> tuple[Floats, Floats]:
 def conic(points: Floats, criterion: str) -> Floats:
     """Return weights by cvxpy and Clarabel, in the fastest formulation that we found.
 
-    D maximises log det; A bounds the inverse by a Schur complement (second-order cones, one per
-    point, took six times as long at a thousand points).
+    For the criterion D, we maximise the logarithm of the determinant. For A, a Schur complement
+    bounds the inverse matrix. The other formulation of A has a second-order cone for each point; at
+    a thousand points it took six times as long.
     """
     import cvxpy
 

@@ -47,13 +47,14 @@ def smallest_advantage(
     from_rounds : int
         Smaller numbers of rounds are ignored.
     level : float
-        The confidence level of the interval; all compared ratios are allowed for (Bonferroni).
+        The confidence level of the interval, corrected for all compared ratios (Bonferroni).
 
     Returns
     -------
     Advantage
-        If it is above 1, the strategy has a smaller error than every other strategy at every number
-        of rounds considered. The interval comes from the logarithms of the ratios.
+        If its estimate is above 1, the strategy has a smaller mean squared error than every other
+        strategy at every number of rounds considered. The ends of the interval are computed for the
+        logarithm of the ratio.
 
     Raises
     ------
@@ -103,13 +104,14 @@ def expected_advantage(
     Returns
     -------
     estimate, low, high : float
-        If it is above 1, the strategy has the smaller expected error. The interval is a t-interval
-        for the logarithm.
+        If the estimate is above 1, the strategy has the smaller expected error. The ends of the
+        interval are those of a t-interval for the logarithm of the ratio.
 
     Raises
     ------
-    ValueError If the arrays differ in shape, an error is not positive and finite, there are fewer
-    than two runs, or the level is not strictly between 0 and 1.
+    ValueError
+        If the arrays differ in shape, an error is not positive and finite, there are fewer than two
+        runs, or the level is not strictly between 0 and 1.
     """
     errors = np.stack([np.atleast_1d(np.asarray(each, dtype=float)) for each in (own, other)])
     if errors.ndim != 2 or errors.shape[1] < 2 or not np.all((errors > 0) & np.isfinite(errors)):

@@ -76,8 +76,9 @@ def missed_by_looking(
 ) -> NDArray[np.float64]:
     """Return, for each number of looks, how often at least one of the intervals misses.
 
-    With K looks after equal numbers of rewards the estimates are averages of K, K - 1, ... normal
-    numbers, so the result holds for every experiment with many rewards.
+    Let K looks divide an experiment into K parts with equal numbers of rewards. With many rewards,
+    the mean of each part is nearly normal, and look k sees the average of k such means. So we draw
+    normal numbers, and the result holds for every experiment with many rewards.
 
     Parameters
     ----------

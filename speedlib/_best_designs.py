@@ -182,8 +182,8 @@ def complaint(criterion: str, found: Found, tolerance: float, limits: Limits) ->
         cure = _cure_of_rounding(1.0 - found.efficiency_bound)
     else:
         cause = (
-            f"the solver stopped after {found.iterations} iterations, or rounding the features "
-            "(or the matrix) changes the optimum by as much"
+            f"the solver stopped after {found.iterations} iterations, or rounding errors of the "
+            "features (or of the matrix) change the optimum by as much as this gap"
         )
         cure = "drop or combine nearly dependent features, or allow a larger tolerance"
     return (

@@ -1,7 +1,7 @@
 r"""The exact asymptotics of explore-then-commit: what estimating the variances costs.
 
-Fix one bandit whose PE-optimal design p is unique. Explore such that the variances of all actions
-are determined. It is not enough to know the variances on the support of p: if the estimates for
+Fix one bandit whose PE-optimal design p is unique. Let the explored actions determine the variances
+of all actions. It is not enough to know the variances on the support of p: if the estimates for
 other actions have wrong limits, another support may look cheaper. Let exploration find
 :math:`\hat\sigma(a) = \sigma(a)(1 + e_a)`. If these estimates are near the truth, the optimal
 vertex is the same. Its support is linearly independent, so weighted least squares interpolates and

@@ -4,13 +4,13 @@ r"""A live experiment: rewards come late, some never, and the process may stop e
 order and number, and says at any time what was requested, what came and what is still owed. Its
 text, `Experiment.to_json`, is all that has to be kept from one day to the next.
 
-*What is valid.* The last decision of a strategy that explores and commits fixes how often each
-action is tried, and the weights of the estimate depend on the numbers of later rewards alone, not
-on their sizes. So the estimate from what came is unbiased and its interval keeps its level, if
-whether a reward comes does not depend on its size. If large rewards come later than small ones, or
-are lost more often, no method can see it in the data: the estimate is of what comes. The interval
-is for one look at the end that was planned. Looking at it every day is harmless as long as nobody
-stops because of what it shows.
+*What is valid.* A strategy that explores and commits makes its last decision at the commitment: how
+often each action is tried. For later rewards, the weights of the estimate depend on how many came,
+not on their sizes. Suppose the size of a reward does not influence whether it comes. Then the
+estimate from the rewards that came is unbiased, and its interval keeps its level. If large rewards
+come later than small ones, or are lost more often, no method can see it in the data: the estimate
+is about the rewards that come. The interval is valid for one look at the planned end. Looking at it
+every day is harmless as long as nobody stops because of what it shows.
 
 *Measured.* In 2,000 experiments of ten days and 1,000 tries with `SPEED.practical`, eight actions
 in three dimensions and Gaussian noise, 5 % of the rewards were lost, 20 % came one to three days

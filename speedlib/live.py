@@ -321,7 +321,7 @@ def advance(
             action = int(np.argmax(seen.counts - asked))
             raise ValueError(
                 f"log: phase {phase} requires {asked[action]} rounds of {given[action]!r}, and the "
-                f"log holds {seen.counts[action]}; {_SAME}, or correct the phase of surplus rows"
+                f"log holds {seen.counts[action]}; {_SAME}, or correct the phase of the extra rows"
             )
         if np.any(seen.counts < asked):
             if len(log) > phase:

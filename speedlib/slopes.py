@@ -137,9 +137,9 @@ def log_slope(x: ArrayLike, y: ArrayLike, standard_error: ArrayLike = 0.0) -> Fi
     Parameters
     ----------
     x : array-like, shape (k,)
-        Positive, at least two of them different, such as budgets.
+        Positive numbers, such as budgets; at least two must differ.
     y : array-like, shape (..., k)
-        Positive, such as the regrets at these budgets.
+        Positive numbers, such as the regrets at these budgets.
     standard_error : array-like, shape (..., k), optional
         Standard errors of y, whose errors are independent. To first order, the standard error of
         :math:`\log y` is the standard error of y divided by y.
@@ -180,9 +180,9 @@ def quantile_slope(
     Parameters
     ----------
     x : array-like, shape (k,)
-        Positive, at least two of them different, such as lengths of exploration.
+        Positive numbers, such as lengths of exploration; at least two must differ.
     samples : sequence of k array-likes, shape (m,) each
-        Positive, such as errors in independent explorations of each length.
+        Positive numbers, such as errors in independent explorations of each length.
     share : float
         The level of the quantile, strictly between 0 and 1.
     rng : numpy.random.Generator or int

@@ -38,9 +38,8 @@ def fetch(dataset: Dataset) -> Path:
     ValueError
         If the data set has no download.
     DatasetError
-        If the server cannot be reached or fails, the archive or the file does not have the expected
-        SHA-256, or the cache cannot be written; also if a file is already there but is not the
-        expected one.
+        If the server cannot be reached or fails, if what it sends does not have the expected
+        SHA-256, if the cache cannot be written, or if it already holds another file in this place.
     """
     if (source := dataset.download) is None:
         raise ValueError(f"dataset: {dataset.name} is in data/, so there is nothing to fetch")

@@ -129,9 +129,9 @@ def read_off_ratios(ax: Axes) -> None:
 def ratio_table(curves: MSECurves, level: float = 0.95) -> pd.DataFrame:
     """Return the ratios to the oracle loss with intervals as text, a column for each strategy.
 
-    An interval wider than half of its ratio is computed for the logarithm and written by its ends,
-    since it is asymmetric and must not include negative numbers. Raises a ValueError unless the
-    level is strictly between 0 and 1.
+    An interval wider than half of its ratio is computed for the logarithm, so its ends are
+    positive. Such an interval is asymmetric, so both of its ends are written. Raises a ValueError
+    unless the level is strictly between 0 and 1.
     """
     z = -ndtri((1 - check_share("level", level)) / 2)
 

@@ -118,9 +118,11 @@ class HardFamily:
         return 3 * self.rho**2 / (1 + u)
 
     def least_excess(self, share: Floats | float, u: float) -> Floats:
-        r"""Return the bound on :math:`nL_n(b) - S_h^2` for a share of couple h, of its shape.
+        r"""Return the lower bound on :math:`nL_n(b) - S_h^2` for a share of couple h.
 
         .. math:: \frac{3\rho^2u}{(1 + u)^2}\,(1 - \beta_h) .
+
+        The result has the shape of the share :math:`\beta_h`.
         """
         missed = 1 - np.asarray(share, dtype=float)
         return np.asarray(3 * self.rho**2 * u / (1 + u) ** 2 * missed)

@@ -64,10 +64,10 @@ def printed_first_term(
 def loss_bounds(features: ArrayLike, policy: ArrayLike, Sigma: ArrayLike) -> Bounds:
     r"""Bounds that hold: :math:`c^\top\Sigma c \le nL_n^* \le (\mathbb{E}_\pi\sigma)^2`.
 
-    The standard deviation :math:`\sigma(a) = \|\Sigma^{1/2}x(a)\|` is a seminorm of the features,
-    and :math:`\sqrt{nL_n^*}` the least :math:`\sum_a|w_a|\sigma(a)` with
-    :math:`\sum_a w_a x(a) = c`. The triangle inequality gives the lower bound, :math:`w = \pi` the
-    upper one.
+    The standard deviation :math:`\sigma(a) = \|\Sigma^{1/2}x(a)\|` is a seminorm of the features.
+    The number :math:`\sqrt{nL_n^*}` is the least :math:`\sum_a|w_a|\sigma(a)` over all w with
+    :math:`\sum_a w_a x(a) = c`. The triangle inequality gives the lower bound. The choice
+    :math:`w = \pi` gives the upper one.
 
     Parameters
     ----------

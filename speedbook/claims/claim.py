@@ -56,7 +56,7 @@ class Claim(BaseModel):
     def _rule_fits_kind(self) -> Claim:
         if (self.rule is None) != (self.kind == "untestable"):
             raise ValueError(
-                "rule: a claim must have one, and one of kind untestable must have none"
+                "rule: a claim must have one, unless its kind is untestable: then it must have none"
             )
         return self
 
@@ -71,7 +71,9 @@ class Claim(BaseModel):
     @model_validator(mode="after")
     def _severity_fits_origin(self) -> Claim:
         if self.origin == "ours" and self.severity:
-            raise ValueError("severity: is for claims of the paper, not for one of origin ours")
+            raise ValueError(
+                "severity: only a claim of the paper may have one; this claim has the origin ours"
+            )
         return self
 
     @model_validator(mode="after")

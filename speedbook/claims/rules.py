@@ -1,8 +1,8 @@
 """Rules, and the verdicts that follow from them.
 
 A rule is written before the run. It compares an interval with the claim, and the kind of the claim
-turns the outcome into a verdict. A notebook states neither rule nor verdict. A new kind of rule is
-one small class here and its name in `Rule`.
+turns the outcome into a verdict. A notebook states neither rule nor verdict. To add a kind of rule,
+write a small class here and add its name to `Rule`.
 """
 
 from __future__ import annotations

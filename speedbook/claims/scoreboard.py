@@ -1,8 +1,12 @@
 """The numbers of the scoreboard, counted from registry and ledger.
 
 A count is defined by words, as in ``paper+reading fails proof-step``; a claim is counted if it fits
-each word. A word is an origin (``paper``, ``reading``, ``ours``, or several with + between them),
-or ``holds``, ``fails`` or ``open`` (neither), or a verdict or a severity with hyphens for blanks.
+each word. These are words:
+
+- an origin: ``paper``, ``reading``, ``ours``, or several with + between them;
+- ``holds``, ``fails``, or ``open`` (neither of the two);
+- a verdict or a severity, with hyphens in place of blanks.
+
 Without words, all claims count.
 """
 

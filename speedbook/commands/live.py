@@ -1,4 +1,4 @@
-"""``speedbook live``: the built book, with a kernel for each page that wants one."""
+"""``speedbook live``: the built book, with a kernel for each page that requests one."""
 
 from __future__ import annotations
 

@@ -117,9 +117,10 @@ def usage_problems(notebook: NotebookNode) -> list[str]:
 def unread(names: Sequence[str], sources: Iterable[str]) -> list[str]:
     """Return the parameters that no later code reads with the value from the parameters cell.
 
-    The sources are the texts of the following cells. Statements are compiled but not run, and count
-    in order; a statement that both reads and binds a name counts as reading it. If code is not
-    plain Python, such as IPython's magics, every word in it counts as a name that is read.
+    The sources are the texts of the following cells. Statements are compiled but not run. They are
+    examined in their order, so a parameter that is bound again before it is read counts as unread.
+    A statement that both reads and binds a name counts as reading it. If code is not plain Python,
+    such as IPython's magics, every word in it counts as a name that is read.
 
     Examples
     --------

@@ -172,7 +172,7 @@ READERS: Mapping[str, Callable[[str], Scalar]] = {
 
 
 def read_assignments(assignments: Sequence[str]) -> list[tuple[str, Text]]:
-    """Split texts ``name=value``; raises a ValueError for another form or a name given twice."""
+    """Split texts ``name=value``; raises a ValueError for another form or a repeated name."""
     found: dict[str, Text] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")

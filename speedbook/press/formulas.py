@@ -60,7 +60,7 @@ def split_statement(statement: str) -> tuple[str, str]:
 
 
 class Formulas(BaseModel):
-    """The file; a book without one has no formulas."""
+    """The content of the file of formulas; a book without this file has no formulas."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 

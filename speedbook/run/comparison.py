@@ -41,8 +41,9 @@ class _Part(BaseModel):
 class RecordPair(_Part):
     """The records of a claim on both sides; ``difference`` is b minus a.
 
-    ``error`` is its standard error and ``standard_errors`` their quotient, None without noise.
-    ``gap`` is what certain bounds leave of the difference.
+    ``error`` is the standard error of the difference. ``standard_errors`` is the difference divided
+    by it, or None without noise. ``gap`` is the size of the difference. If records are intervals
+    that hold with certainty, it is the distance between these intervals.
     """
 
     claim: str

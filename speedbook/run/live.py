@@ -1,7 +1,7 @@
 """Serve the built book, and kernels for its pages, on this computer alone.
 
 The pages come from one port and the kernels from another, both on 127.0.0.1. Jupyter's own server
-gives the kernels: it demands the token, and answers only pages from the first port. On the pages,
+runs the kernels. It answers only pages from the first port, and only if they send its secret token. On the pages,
 the script thebe speaks directly to this server.
 """
 
@@ -46,7 +46,7 @@ class Live:
     port : int
         The port of the pages; 0 takes a free one.
     token : str
-        Who knows it may run code.
+        Anyone who knows the token can run code.
     """
 
     root: Path
@@ -86,7 +86,7 @@ def serve(live: Live, ready: Callable[[str], object]) -> None:
     live : Live
         What to serve.
     ready : callable
-        Is given the address once both servers answer.
+        Called with the address as soon as both servers answer.
 
     Raises
     ------

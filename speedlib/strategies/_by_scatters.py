@@ -165,8 +165,8 @@ class ByScattersTrial(Trial):
         few = np.flatnonzero(wanted & ((self._now.rewards + came).counts < 2))
         if few.size:
             raise ValueError(
-                f"rewards: {self.name} needs two of each action that it pulls; action {few[0]} has "
-                f"{(self._now.rewards + came).counts[few[0]]}: wait for more"
+                f"rewards: {self.name} needs two rewards of each action that it pulls; action "
+                f"{few[0]} has {(self._now.rewards + came).counts[few[0]]}: wait for more"
             )
         counts = self._advance(came, int(self._now.asked.sum() - came.rounds))
         while not self.committed and not counts.any():

@@ -63,9 +63,9 @@ class ExploreThenCommit(Strategy):
         How the design becomes whole pulls; Algorithm 1 rounds down.
     keep_exploration : bool
         Whether exploration rewards enter the final estimate, too. The paper drops them. If they are
-        kept, the weights depend on the rewards to which they are applied. The estimate is then
-        biased given exploration, and the degrees of freedom of its interval are approximate even
-        under Gaussian noise.
+        kept, the weights depend on the rewards to which they are applied. Then the estimate
+        has a bias, conditionally on exploration. The degrees of freedom of its interval are
+        approximate even under Gaussian noise.
     """
 
     exploration_rounds: int | str = "sqrt"
@@ -218,8 +218,9 @@ class ExploreThenCommitTrial(LivingTrial):
         Warns
         -----
         DesignWarning
-            If a single trial commits to one reward of an action whose variance exploration does not
-            determine. The interval then relies on a guess, and the experiment can still be changed.
+            If a single trial plans only one reward of an action whose variance exploration does not
+            determine. The interval then relies on a guess. At this point, the experiment can still
+            be changed.
         """
         if self.committed:
             raise self._all_asked()

@@ -42,7 +42,10 @@ def test_a_registry_is_read(tmp_path):
         ({"kind": "proved"}, "claims.0.kind"),
         ({"origin": "theirs"}, "claims.0.origin"),
         ({"severity": "grave"}, "claims.0.severity"),
-        ({"severity": "slip", "origin": "ours"}, "severity: is for claims of the paper"),
+        (
+            {"severity": "slip", "origin": "ours"},
+            "severity: only a claim of the paper may have one",
+        ),
         ({"reading": "both"}, "claims.0.reading"),
         ({"evidence": None}, "evidence: a claim must have it"),
         ({"evidence": "proved"}, "proof: must be given if the evidence is proved"),

@@ -156,7 +156,7 @@ def test_too_little_to_decide_by_is_said_and_changes_nothing() -> None:
     booked = experiment(BookedOptimism())
     first = booked.ask()
     booked.tell(pull(np.minimum(first, np.where(np.arange(8) == 4, 1, 99)), 1))
-    with pytest.raises(ValueError, match=r"needs two of each action.*action 4 has 1"):
+    with pytest.raises(ValueError, match=r"needs two rewards of each action.*action 4 has 1"):
         booked.ask(wait=False)
 
 

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     student.add_argument("--out", type=Path, metavar="FILE", help="the archive")
     grade = commands.add_parser(
         "grade",
-        help="grade a folder with a folder, a .zip or a .ipynb for each student",
+        help="grade all submissions in a folder; each is a folder, a .zip or a .ipynb",
         epilog="Exit codes: 0 graded; 1 graded as well, and something needs your attention: a file "
         "was not matched, a kernel died, a time limit was reached, or a notebook could not be "
         "graded; 2 wrong usage, and nothing was changed; 3 failed; 130 interrupted. make reports "

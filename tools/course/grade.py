@@ -149,7 +149,7 @@ def grade(
     limits : Limits
         What each submission may use.
     say : callable
-        Is given a line for each submission that was graded.
+        Called with a line for each submission that was graded.
 
     Raises
     ------

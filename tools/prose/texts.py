@@ -139,7 +139,7 @@ def _hole(text: str) -> str:
 
 
 def of_python(source: str) -> str:
-    """Return Python with holes in place of all but comments, docstrings and sentences.
+    """Return Python with only comments, docstrings and sentences; `HOLE` replaces all else.
 
     Examples
     --------
