@@ -85,14 +85,17 @@ def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
 
     Content that is too large for memory can be given in pieces.
     """
-    pieces = [content] if isinstance(content, str | bytes) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with naming(path):
-            with part.open("wb") as file:
-                for piece in pieces:
-                    file.write(piece.encode() if isinstance(piece, str) else piece)
+            if isinstance(content, bytes):
+                part.write_bytes(content)
+            elif isinstance(content, str):
+                part.write_bytes(content.encode())
+            else:
+                with part.open("wb") as file:
+                    file.writelines(piece.encode() for piece in content)
         os.replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)

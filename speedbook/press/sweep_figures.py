@@ -227,5 +227,5 @@ def _small(path: Path) -> bytes:
         height = round(picture.height * SMALL / picture.width)
         small = picture.convert("RGB").resize((SMALL, height), Image.Resampling.LANCZOS)
     light = io.BytesIO()
-    small.quantize(128).save(light, format="png")
+    small.quantize(128, Image.Quantize.FASTOCTREE).save(light, format="png")
     return light.getvalue()

@@ -23,7 +23,6 @@ from speedbook.notebook.files import read_notebook
 from speedbook.notebook.values import as_shown
 from speedbook.paths import write_atomically
 from speedbook.press.lead import tagged_cells
-from speedbook.press.run_page import HEADING
 from speedbook.press.sweep_figures import (
     MOST_PICTURES,
     description,
@@ -71,11 +70,11 @@ def write_sweep_page(
     registry = load_registry(sweep.base.root)
     titles = {claim.id: claim for claim in registry.claims}
     lead = _lead(sweep, finished)
-    title = HEADING.search(sweep.base.notebook.cells[0].source)
+    title = sweep.base.notebook.cells[0].source.strip().splitlines()[0].lstrip("# ")
     environment = Environment(autoescape=True, loader=FileSystemLoader(Path(__file__).parent))
     pictures = lead_pictures(sweep, finished, lead) if lead else []
     page = environment.get_template("sweep_page.html").render(
-        title=title[1] if title else sweep.base.stem,
+        title=title,
         facts=_facts(sweep, finished),
         swept=sweep.plan.swept,
         fixed={
