@@ -58,7 +58,7 @@ def against_conic(quick: bool) -> list[Row]:
 
 
 def against_product(quick: bool) -> list[Row]:
-    """Express the time in products X'WX, and fit its growth in the number A of points."""
+    """Compare the time with that of one product X'WX; fit its growth in the number A of points."""
     d, sizes = QUICK_PRODUCT if quick else FULL_PRODUCT
     rows: list[Row] = []
     for criterion in "AD":

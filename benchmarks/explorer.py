@@ -71,7 +71,7 @@ def page() -> str:
 
 
 def run(quick: bool) -> list[Row]:
-    """Drag in both tabs, and in the second with both ways to estimate the variances."""
+    """Time drags in both tabs; in the second, with each of the two estimates of the variances."""
     from playwright.sync_api import sync_playwright
 
     drags = QUICK_DRAGS if quick else DRAGS

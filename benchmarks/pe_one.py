@@ -1,4 +1,4 @@
-"""The time of one PE-optimal design, relative to the whole linear program and to a product X y."""
+"""Time one PE-optimal design against a solver of the whole LP and against a product X y."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGE = 100_000
 
 
 def run(quick: bool) -> list[Row]:
-    """Time our solver against both; measure the memory that the largest instance takes."""
+    """Compare the times; measure the memory that the largest instance takes."""
     rows = []
     for d, n_actions, rounds in QUICK if quick else FULL:
         features, variances, c = instance(d, n_actions)

@@ -68,9 +68,10 @@ def search(
 ) -> Worst[Instance]:
     """Look for the instance with the largest objective.
 
-    The budget is divided among the starts. Each spends a quarter of its share on independent draws.
-    From the best of these it continues by random changes, and keeps a change if it is no worse.
-    Steps grow after a success and shrink after a failure. Once they are tiny, it draws again.
+    The budget is divided among the starts. Each start spends a quarter of its share on independent
+    draws. Then it makes random changes to the best draw, and keeps a change if the objective does
+    not decrease. Changes grow after a success and shrink after a failure. Once the changes are
+    tiny, the start begins with a new draw.
 
     Parameters
     ----------

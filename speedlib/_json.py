@@ -49,7 +49,7 @@ def parts_of(text: str, kind: str, version: int) -> dict[str, Any]:
     if number > version:
         raise ValueError(
             f"text: has version {number} of the format, and this library reads {version}: "
-            "install a newer one"
+            "install a newer speedlib"
         )
     return dict(parts)
 

@@ -63,7 +63,7 @@ def _refuse(name: str, labels: Any, other: str, given: Any) -> None:
     place = next((k for k, (one, two) in pairs if one != two), None)
     if place is not None and Counter(labels) == Counter(given):
         raise ValueError(
-            f"{other}: has the labels of {name} in another order, {given[place]!r} in place of "
-            f"{labels[place]!r} at index {place}, but numbers are matched by their places; pass "
-            f"{other} in the order of {name}, or as to_numpy() if only the labels are wrong"
+            f"{other}: has the labels of {name} in another order: {given[place]!r} in place of "
+            f"{labels[place]!r} at index {place}. Entries are matched by position, so pass {other} "
+            f"in the order of {name}. If only the labels are wrong, pass it as to_numpy()"
         )

@@ -120,9 +120,7 @@ class Sheet:
                 continue
             where = f"column {place + 1}, {cut(name)!r},"
             if UNNAMED.fullmatch(name):
-                said = (
-                    f"has the name that pandas gives where there is none; delete or rename it{cure}"
-                )
+                said = f"has the name that pandas gives nameless columns; delete or rename it{cure}"
                 faults.add(name, where, f" {said}; {INDEX}", self.top)
                 continue
             plain = AGAIN.sub("", name)

@@ -197,7 +197,10 @@ def distinct_rows(rows: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def is_estimable(coefficients: Floats, features: Floats, direction: Floats) -> Flags:
-    """Return whether the coefficients reproduce the direction, in any units, shape (...,)."""
+    """Return whether the coefficients reproduce the direction, shape (...,).
+
+    The answer does not depend on the units of the features.
+    """
     scale = column_scale(features)
     miss = np.linalg.norm((coefficients @ features - direction) / scale, axis=-1)
     return np.asarray(miss <= ESTIMABLE_TOLERANCE * np.linalg.norm(direction / scale))

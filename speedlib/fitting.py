@@ -132,9 +132,9 @@ def fit_model(
     y : array, shape (N,)
     variance_floor : float
         Share of the mean squared residual, between 0 and 1, to which the fitted variances are
-        raised. The floor is added as a multiple of the inverse second moment of the features, so
-        the variances stay quadratic in the features. The added part is this share on average over
-        the rows.
+        raised. To keep the variances quadratic in the features, a multiple of the inverse second
+        moment matrix of the features is added to the fitted matrix. On average over the rows, it
+        adds this share to the variances.
     tolerance : float
         The alternation ends when theta changes by less than this share.
     max_iterations : int

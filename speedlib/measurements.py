@@ -95,8 +95,8 @@ def read_measurements(
         with both marks is refused. A table in which every mark may separate thousands, as in 1.250
         or 12,000, is refused, too.
     missing : {"refuse", "drop"}
-        With ``"refuse"``, a missing entry is an error. With ``"drop"``, its row is left out, and
-        the notes give the number of these rows.
+        With ``"refuse"``, a missing entry is an error. With ``"drop"``, a row with a missing
+        entry is left out, and the notes give the number of such rows.
     missing_values : sequence of str
         Entries that mean a missing value, besides blanks, ``NA`` and similar ones. If -200 is such
         an entry, so is -200.0.

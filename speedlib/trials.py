@@ -81,7 +81,7 @@ def commit(trial: Trial, pull: Pull) -> Commitment:
         raise TypeError(f"trial: pass what strategy.begin(...) returns; got {trial!r}")
     if not callable(pull):
         raise TypeError(
-            "pull: must be a function of numbers of pulls that returns their Rewards, for instance "
+            "pull: must be a function that takes numbers of pulls and returns Rewards, for example "
             f"lambda counts: bandit.pull(counts, rng); got {pull!r}"
         )
     if not trial.committed:

@@ -33,7 +33,7 @@ class Noisy(NamedTuple):
 
 
 def printed_noise(student: str) -> np.ndarray:
-    """Return the deviations of three unrelated actions."""
+    """Return the standard deviations of three unrelated actions."""
     return frozen(numbers(student, "printed").choice([1.0, 1.5, 2.0, 3.0, 4.0], 3, replace=False))
 
 

@@ -21,7 +21,7 @@ SHADES: Mapping[bool | None, tuple[float, str]] = {
 
 
 def plot_findings(ax: Axes, table: Mapping[str, Mapping[str, Finding]]) -> None:
-    """Draw assumptions by environments: a sign in each cell, on the colour of its word.
+    """Draw a table of assumptions and environments; each cell has a sign on a coloured ground.
 
     The table holds the findings of each environment, as `examine` returns them. A line separates
     the stated assumptions from those that only the proofs need.

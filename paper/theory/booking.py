@@ -1,4 +1,4 @@
-r"""Booking: a rule that turns planned shares into pulls; and booked optimism, pull by pull.
+r"""Booking, a rule that turns planned shares into pulls, and the strategy booked optimism.
 
 In every round, shares of one pull are booked to the actions, :math:`q_t(a) \ge 0` with
 :math:`\sum_a q_t(a) = 1`. Then one action is pulled: the action for which bookings so far minus

@@ -49,9 +49,9 @@ def best_step(loss: float, square: float, own: float) -> float:
     Returns
     -------
     float
-        If :math:`g^2 > f`, the step is positive, and infinite if the action alone is best. If
-        :math:`g^2 < f`, it is negative, and minus infinity if no finite step is best, since
-        :math:`q \le 1`.
+        If :math:`g^2 > f`, the step is positive; it is infinite if the action alone is best. If
+        :math:`g^2 < f`, the step is negative; it is minus infinity if :math:`q \le 1`, because then
+        no finite step is best.
     """
     spread = max(loss * own - square, 0.0)
     if square >= loss:

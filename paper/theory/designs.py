@@ -60,7 +60,7 @@ def loss_hessian(
 def flat_directions(
     weights: ArrayLike, features: ArrayLike, variances: ArrayLike, direction: ArrayLike
 ) -> Floats:
-    r"""Return orthonormal directions along which the loss is constant, one a row.
+    r"""Return orthonormal directions along which the loss is constant, one in each row.
 
     They are all :math:`\delta` with :math:`\sum_a\delta_a = 0` and
     :math:`\sum_a\delta_a g_a\tilde x(a) = 0`, where :math:`g_a = \tilde x(a)^\top A^{-1}c`: d + 1

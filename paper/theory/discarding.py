@@ -268,8 +268,8 @@ def discard_errors(
 ) -> Floats:
     r"""Draw the mean squared errors, given exploration, of the strategy of the upper bound.
 
-    It explores all actions equally, estimates each variance from the scatter of its own rewards,
-    and commits to the cheapest vertex; in bandit h = 0.
+    The bandit is h = 0. The strategy explores all actions equally, estimates the variance of each
+    action from the scatter of its rewards, and commits to the cheapest vertex.
 
     Returns
     -------

@@ -153,9 +153,9 @@ def tangent_ratio(
 
 
 def ellipse(matrix: ArrayLike, size: float = 1.0, points: int = 361) -> NDArray[np.float64]:
-    r"""Points of the ellipse :math:`\{z : z^\top A^{-1} z = \text{size}\}` in the plane, one a row.
+    r"""Return points of the ellipse :math:`\{z : z^\top A^{-1} z = \text{size}\}` in the plane.
 
-    The matrix A, shape (2, 2), is positive semidefinite.
+    Each row is a point. The matrix A, shape (2, 2), is positive semidefinite.
     """
     eigenvalues, vectors = np.linalg.eigh(np.asarray(matrix, dtype=float))
     angle = np.linspace(0, 2 * np.pi, points)

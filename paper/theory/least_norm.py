@@ -11,7 +11,7 @@ def least_norm_covariance(actions: Matrix, variances: Vector) -> Matrix:
     r"""Return the symmetric matrix of least Frobenius norm with given variances, exactly.
 
     With enough data the printed estimate (equation 5) gives every explored action its true
-    variance. Where these leave the matrix open, its least-norm minimiser is
+    variance. If several matrices do so, the one of least norm is
     :math:`S = \sum_m y_m x_mx_m^\top` with :math:`\sum_m (x_k^\top x_m)^2 y_m = \sigma^2_k`.
 
     Parameters

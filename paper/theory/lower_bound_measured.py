@@ -133,7 +133,7 @@ class EfficientPrice:
         return float(self.kappa / 4 * np.sum(needed[explored] / values[explored]))
 
     def best(self, shares: ArrayLike) -> tuple[Floats, float]:
-        r"""Return the exploration design of least cost, and a lower bound for every design's."""
+        r"""Return the exploration design of least cost, and a lower bound on all costs."""
         K, ones = self.matrix(shares), np.ones(len(self.psi))
         values, vectors = np.linalg.eigh(K)
         if values[-2:-1].sum() <= 1e-9 * values[-1]:  # rank one: a problem in one direction

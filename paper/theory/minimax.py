@@ -4,9 +4,9 @@ They belong to the hard family of `paper.theory.hard_family`: the information of
 bandit, the cost of a share on the wrong couple, the bound that follows, the risk of a Bayesian who
 knows the bandit but not the parameter, and two strategies whose excess can be computed exactly.
 
-Losses are n times :math:`L_n`, so they do not depend on n. Signed permutations of the first d - 1
-coordinates map couples to each other. By this symmetry, it is enough to consider couple 0 if a
-design is arbitrary.
+Losses are stated as n times :math:`L_n`, so they do not depend on n. Signed permutations of the
+first d - 1 coordinates map couples to each other. By this symmetry, it is enough to consider couple
+0 if a design is arbitrary.
 """
 
 from __future__ import annotations
@@ -267,9 +267,10 @@ class Instance:
 
 
 def sample_instance(d: int, rng: np.random.Generator) -> Instance:
-    """Draw an instance; in half of the cases couple 0 is crowded and each group is even.
+    """Draw an instance; in half of the cases, the actions of a group have equal shares.
 
-    The groups are couple 0, its twin, the other couples and the single actions.
+    The groups are couple 0, its twin, the other couples and the single actions. In these cases,
+    couple 0 has the largest shares.
     """
     groups = _groups(d)
     logs = rng.uniform(-LOG_SHARES, 0, len(groups))

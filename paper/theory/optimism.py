@@ -271,8 +271,9 @@ class Round:
 def helmert(rewards: Floats) -> Floats:
     r"""Return what each further reward adds to the scatter, before it is squared, shape (T - 1,).
 
-    :math:`Z_k = \sqrt{(k-1)/k}\,(r_k - \bar r_{k-1})` for k from 2: of Gaussian rewards they are
-    independent, of mean 0 and the rewards' variance, and independent of all later means.
+    The entries are :math:`Z_k = \sqrt{(k-1)/k}\,(r_k - \bar r_{k-1})` for k from 2. If the rewards
+    are Gaussian, the :math:`Z_k` are independent, have mean 0 and the variance of the rewards, and
+    are independent of all later means.
 
     Examples
     --------

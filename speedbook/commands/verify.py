@@ -47,7 +47,7 @@ SEED = "seed"
 
 @dataclass(frozen=True)
 class Verification:
-    """The options. Without names of claims, all are verified; one seed is a notebook's own seed."""
+    """The options: no names mean all claims, and `seeds = 1` means the notebook's own seed."""
 
     claims: Sequence[str] = ()
     full: bool = False

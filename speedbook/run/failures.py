@@ -19,8 +19,9 @@ MARK = re.compile(r"-+> \d+ (.*)")
 def cause(failure: str) -> str:
     r"""Return the part of a failure that is the same in another notebook.
 
-    This is the last line of a traceback, with type and message; without a message, also the line
-    that raised. If there is no traceback, it is the text after the name of the cell.
+    If there is a traceback, this part is its last line, with the type and the message of the error.
+    If the error has no message, the line that raised it is added. Without a traceback, the part is
+    the text after the name of the cell.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Serve the built book, and kernels for its pages, on this computer alone.
 
 The pages come from one port and the kernels from another, both on 127.0.0.1. Jupyter's own server
-runs the kernels. It answers only pages from the first port, and only if they send its secret token. On the pages,
-the script thebe speaks directly to this server.
+runs the kernels. It answers only pages from the first port, and only if they send its secret token.
+On the pages, the script thebe speaks directly to this server.
 """
 
 from __future__ import annotations

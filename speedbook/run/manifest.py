@@ -122,7 +122,7 @@ class Manifest(_Part):
         return value
 
     def circumstances(self, other: Manifest) -> list[str]:
-        """Return a sentence for each difference in the circumstances of the other run."""
+        """Return a sentence for each circumstance in which the other run differs from this one."""
         changed = [f"the code of {self.notebook} has changed"] if self.code != other.code else []
         changed += self.environment.differences(other.environment)
         if self.files is None or other.files is None:

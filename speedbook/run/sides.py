@@ -120,7 +120,9 @@ def _read(root: Path, name: str) -> NotebookNode:
     try:
         return read_notebook(root / name)
     except OSError:
-        raise ValueError(f"{BOOK}: it has no notebook {name}, of which the run is") from None
+        raise ValueError(
+            f"{BOOK}: it has no notebook {name}, so the run has no counterpart"
+        ) from None
 
 
 def _of_full(root: Path, notebooks: Iterable[str]) -> Iterable[Member]:

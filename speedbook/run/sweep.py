@@ -193,7 +193,7 @@ def _key(values: Mapping[str, Value], files: Mapping[str, str]) -> str:
 def whole_run(folder: Path, stem: str) -> Manifest | None:
     """Return the manifest of a run folder if the run succeeded and every file is there, or None.
 
-    After a power cut a file may be empty; each file of numbers must have its SHA-256.
+    After a power cut a file may be empty, so the SHA-256 of each file of numbers is checked.
     """
     with suppress(ValueError, OSError):
         manifest = read_manifest(folder)

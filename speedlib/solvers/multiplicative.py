@@ -1,9 +1,10 @@
 r"""The multiplicative algorithm: ten lines that any other solver can be checked against.
 
-A criterion's sensitivity at point a is its directional derivative towards a, scaled so that it
-averages one under the design itself; at the optimum none exceeds one. For D, a step multiplies each
-weight by its sensitivity, and the total stays one. For a linear criterion, a step multiplies each
-weight by the root of its sensitivity, and then normalises. Every step improves the design.
+A criterion's sensitivity at point a is its directional derivative towards a. It is scaled so that
+the mean sensitivity, weighted by the design itself, is one. At the optimum, no point has a
+sensitivity above one. For D, a step multiplies each weight by the sensitivity of its point, and the
+total stays one. For a linear criterion, a step multiplies each weight by the root of this
+sensitivity, and then normalises. Every step improves the design.
 """
 
 from __future__ import annotations

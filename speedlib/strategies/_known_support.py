@@ -50,8 +50,8 @@ def known_support(features: Floats, direction: Floats, name: str) -> Floats:
         chosen = _directions(points, frame.basis)
     if chosen.size == 0:
         raise ValueError(
-            f"support: {name} needs the optimal actions if they may depend on the variances, and "
-            f"for these {actions.size} actions that span {frame.basis.size} dimensions they may; "
+            f"support: {name} needs the optimal actions to be known, but for these {actions.size} "
+            f"actions, which span {frame.basis.size} dimensions, they may depend on the variances; "
             "pass support=(...), linearly independent actions that span the direction of the "
             "policy, or use BookedOptimism"
         )

@@ -86,7 +86,7 @@ class LivingTrial(Trial):
         explored = self.explored + self._came(rewards)
         if not np.any(explored.counts > 1):
             raise ValueError(
-                f"rewards: no action has two, so {self.name} knows nothing of the noise; "
+                f"rewards: no action has two rewards, so {self.name} knows nothing of the noise; "
                 "wait for more, or explore again"
             )
         self._advance(rewards)

@@ -187,5 +187,5 @@ def test_what_is_no_trial_is_refused_by_name(run, thing) -> None:
 @pytest.mark.parametrize("pull", [None, BALL.bandit])
 def test_what_cannot_be_called_does_not_pull(run, pull) -> None:
     trial = begin(SPEED(), BALL.bandit, BALL.policy, 80, 3)
-    with pytest.raises(TypeError, match="pull: must be a function of numbers of pulls"):
+    with pytest.raises(TypeError, match="pull: must be a function that takes numbers of pulls"):
         run(trial, pull)

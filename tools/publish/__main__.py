@@ -22,8 +22,8 @@ def main() -> int:
     """Write the file, and report where it is."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.publish",
-        description="Make one file of the built book, to hand on: an archive of pages that need no "
-        "network, or a PDF.",
+        description="Make one file of the built book, which you can pass on: an archive of pages "
+        "that need no network, or a PDF.",
         epilog="Exit codes: 0 done, 2 wrong usage, 3 no book, no browser or no space, 130 "
         "interrupted. The PDF takes some minutes.",
     )

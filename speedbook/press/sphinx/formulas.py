@@ -2,7 +2,7 @@
 
 The registry writes mathematics in Unicode, "at most d λ₁(V)/n". This form stays in notebooks, in
 the ledger's file and in the HTML: for the search, and for readers without scripts. The HTML also
-has the TeX, which ``formulas.js`` has MathJax display:
+has the same formulas in TeX. The script ``formulas.js`` makes MathJax display them:
 
 - the symbols in every title, statement and place of a claim, on cards and elsewhere;
 - on cards and in the errata, the formula of the claim as a display.
