@@ -52,7 +52,7 @@ def test_a_registry_is_read(tmp_path):
         ({"proof": "proof-prop-1"}, "proof: must be given if the evidence is proved"),
         ({"evidence": "proved", "proof": "Section 3"}, "claims.0.proof"),
         ({"rule": None}, "rule: a claim must have one"),
-        ({"kind": "untestable"}, "of kind untestable must have none"),
+        ({"kind": "untestable"}, "unless its kind is untestable: then it must have none"),
         ({"rule": {"kind": "near", "value": 1}}, "claims.0.rule"),
         ({"rule": {"kind": "equal"}}, "value: Field required"),
         ({"rule": {"kind": "equal", "value": 1, "tolerance": -1}}, "tolerance"),
