@@ -31,7 +31,14 @@ from numpy.typing import ArrayLike
 from speedlib._arrays import shown
 from speedlib._json import parts_of, read_parts, written
 from speedlib._names import check_names
-from speedlib._trial_json import trial_from_parts, trial_parts
+from speedlib._scalars import MAX_COUNT
+from speedlib._trial_json import (
+    read_counts,
+    read_rewards,
+    set_generator,
+    trial_from_parts,
+    trial_parts,
+)
 from speedlib.checks import Counts, Floats, check_count, check_flag
 from speedlib.estimators import ValueEstimate
 from speedlib.identification import Identifiability, identifiability
@@ -167,6 +174,7 @@ class Experiment:
         )
         n_actions = len(self.trial.setting.features)
         self.names = _names(names, n_actions)
+        self._in_money = costs is not None
         self._visitors = np.random.default_rng(streams.spawn(1)[0])
         none = np.zeros(n_actions, dtype=np.int64)
         self._asked, self._made, self._off = none, none, none
@@ -229,7 +237,7 @@ class Experiment:
         array of int, shape (A,)
             All entries are 0 if every try has been requested, or if owed rewards must come first.
         """
-        size = None if size is None else check_count("size", size, 1)
+        size = None if size is None else check_count("size", size, 1, MAX_COUNT)
         check_flag("wait", wait)
         self._next_phase(wait)
         if size is None or self.planned.sum() == 0:
@@ -242,7 +250,9 @@ class Experiment:
         """Draw the actions of visitors, who come one after the other; these tries count as made.
 
         Each visitor's action is drawn in proportion to the tries that the plan still holds. So the
-        plan is met exactly at its end, and every probability is known before the draw.
+        plan is met exactly at its end, and every probability is known before the draw. A visitor
+        does not wait: where `ask` returns 0, since rewards of exploration are owed, visitors get
+        more exploration, up to half of the budget.
 
         Parameters
         ----------
@@ -251,13 +261,15 @@ class Experiment:
         wait : bool
             As for `ask`.
         """
-        check_count("visitors", visitors, 1)
+        check_count("visitors", visitors, 1, MAX_COUNT)
         check_flag("wait", wait)
-        actions, chances = [], []
+        actions: list[int] = []
+        chances: list[Floats] = []
         for _ in range(visitors):
             self._next_phase(wait)
             if not self.planned.any() and isinstance(self.trial, ExploreThenCommitTrial):
-                self.trial.fill(1)
+                # A block, since a single try would be certain before it is drawn.
+                self.trial.fill(max(len(self.names), visitors - len(actions)))
             if not self.planned.any():
                 break
             probabilities = self.planned / self.planned.sum()
@@ -304,17 +316,25 @@ class Experiment:
         least: ArrayLike | None = None,
         most: ArrayLike | None = None,
     ) -> None:
-        """Set new costs and bounds for all later tries; an argument left out sets no limit.
+        """Set new costs and bounds for all later tries; without `costs`, they stay as they are.
 
-        The tries that are still to be requested are planned again. The new plan depends on
-        exploration alone. So the estimate stays valid if the new limits were not chosen because of
-        later rewards.
+        A bound that is left out sets no limit. The tries that are still to be requested are planned
+        again, with the money that is left; earlier tries have cost what they cost at their time.
+        After a change of costs, exploration is shortened if it would take more than half of the
+        budget. The new plan depends on exploration alone. So the estimate stays valid if the new
+        limits were not chosen because of later rewards.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument breaks its rule, or the limits leave no plan. The experiment is then as
+            it was.
         """
         trial = self.trial
         if not isinstance(trial, ExploreThenCommitTrial) or not trial.strategy.within_limits:
             raise ValueError(f"limit: {trial.name} takes neither costs nor bounds; SPEED does")
         now = trial.setting.limits
-        if costs is not None and (now is None or not now.priced):
+        if costs is not None and not self._in_money:
             raise ValueError("costs: the budget is in rounds; begin another experiment for costs")
         if costs is None and now is not None:
             costs = now.costs
@@ -337,6 +357,7 @@ class Experiment:
         """Return the experiment as text that people and later versions can read."""
         parts = {
             "names": list(self.names),
+            "budget in money": self._in_money,
             "asked": self._asked.tolist(),
             "made in this phase": self._made.tolist(),
             "written off": self._off.tolist(),
@@ -368,12 +389,17 @@ class Experiment:
         found.trial = trial_from_parts(parts, strategy)
         n_actions = len(found.trial.setting.features)
         found.names = _names(parts["names"], n_actions)
-        counts = [np.array(parts[name], dtype=np.int64) for name in needed[1:4]]
+        limits = found.trial.setting.limits
+        priced = limits is not None and limits.priced
+        found._in_money = check_flag("budget in money", parts.get("budget in money", priced))
+        counts = [read_counts(name, parts[name], n_actions) for name in needed[1:4]]
         found._asked, found._made, found._off = counts
-        found._came = Rewards.from_dict(parts["came"])
-        found._fresh = Rewards.from_dict(parts["came since the last decision"])
+        fresh = "came since the last decision"
+        found._came, found._fresh = (read_rewards(k, parts[k], n_actions) for k in ("came", fresh))
+        _check_at_most("made in this phase", found._made, "asked", found._asked)
+        _check_at_most(fresh, found._fresh.counts, "came", found._came.counts)
         found._visitors = np.random.default_rng(0)
-        found._visitors.bit_generator.state = parts["visitors"]
+        set_generator(found._visitors, parts["visitors"], "visitors")
         return found
 
     def __repr__(self) -> str:
@@ -417,6 +443,17 @@ def _names(names: Iterable[str] | None, n_actions: int) -> tuple[str, ...]:
     if len(found) != n_actions:
         raise ValueError(f"names: expected {n_actions}, one per action; got {len(found)}")
     return found
+
+
+def _check_at_most(name: str, part: Counts, other: str, whole: Counts) -> None:
+    """Refuse stored counts that exceed those of which they are a part."""
+    wrong = np.flatnonzero(part > whole)
+    if wrong.size:
+        a = int(wrong[0])
+        raise ValueError(
+            f"{name}: must be at most {other!r}, {whole[a]} for action {a}; got {part[a]}; "
+            "the text was changed"
+        )
 
 
 def _share_out(plan: Counts, size: int) -> Counts:

@@ -172,7 +172,7 @@ class ExploreThenCommitTrial(LivingTrial):
         self.covariance: CovarianceEstimate | None = None
         self._pooled: Pooled | None = None
         self._piloting = strategy.tuned
-        self._spent = np.zeros(setting.shape, dtype=np.int64)
+        self._spent = self._before = np.zeros(setting.shape, dtype=np.int64)
         length = strategy.exploration_length(setting.nominal)
         self._design = setting.within(strategy.exploration_weights(setting))
         if setting.history is not None:
