@@ -110,6 +110,8 @@ def trial_from_parts(parts: dict[str, Any], strategy: Any = None) -> Any:
         strategy = _strategy(parts["strategy"])
     elif not callable(getattr(strategy, "begin", None)):
         raise TypeError(f"strategy: expected an object like SPEED(); got {shown(strategy)}")
+    else:
+        _check_same(strategy, read_parts("strategy", parts["strategy"], ()))
     setting = _setting(read_parts("setting", parts["setting"], _SETTING))
     try:
         trial = strategy._trial(setting)
@@ -209,6 +211,23 @@ def _choices(strategy: Any) -> dict[str, Any]:
     """Return the class of a strategy and its parameters, if these are plain values."""
     choices = {each.name: _plain(getattr(strategy, each.name)) for each in fields(strategy)}
     return {"class": type(strategy).__name__, "choices": choices}
+
+
+def _check_same(strategy: Any, stored: dict[str, Any]) -> None:
+    """Refuse another strategy than the stored one."""
+    if "class" not in stored:
+        given, names = {"name": strategy.name}, {"name": stored.get("name")}
+    else:
+        mine = _choices(strategy)
+        given = {"class": mine["class"]} | mine["choices"]
+        choices = read_parts("choices", stored.get("choices"), ())
+        names = {"class": stored["class"]} | choices
+    for key, value in names.items():
+        if given.get(key) != value:
+            raise ValueError(
+                f"strategy: is not the one that began the trial, whose {key} is {shown(value)}; "
+                f"got {shown(given.get(key))}"
+            )
 
 
 def _strategy(parts: Any) -> Any:

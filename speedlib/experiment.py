@@ -21,7 +21,8 @@ program is ``tests/speedlib/ten_days.py``, seeds 1,000 to 2,999.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ from numpy.typing import ArrayLike
 
 from speedlib._arrays import shown
 from speedlib._json import parts_of, read_parts, written
+from speedlib._labels import check_order
 from speedlib._names import check_names
 from speedlib._scalars import MAX_COUNT
 from speedlib._trial_json import (
@@ -39,7 +41,7 @@ from speedlib._trial_json import (
     trial_from_parts,
     trial_parts,
 )
-from speedlib.checks import Counts, Floats, check_count, check_flag
+from speedlib.checks import Counts, Floats, check_count, check_flag, frozen
 from speedlib.estimators import ValueEstimate
 from speedlib.identification import Identifiability, identifiability
 from speedlib.limits import Limits
@@ -182,12 +184,12 @@ class Experiment:
 
     @property
     def books(self) -> Books:
-        """What was requested, what came, and what is still owed."""
+        """What was requested, what came, and what is still owed; a copy that cannot be changed."""
         came = self._came.counts
         missing = np.maximum(self._asked - came, 0)
         off = np.minimum(self._off, missing)
         extra = np.maximum(came - self._asked, 0)
-        return Books(self._asked, came, missing - off, off, extra)
+        return Books(*map(frozen, (self._asked, came, missing - off, off, extra)))
 
     @property
     def rewards(self) -> Rewards:
@@ -257,7 +259,8 @@ class Experiment:
         Parameters
         ----------
         visitors : int
-            Number of visitors, at least 1. Fewer are assigned if the plan ends first.
+            Number of visitors, at least 1. Fewer are assigned if the plan ends first, or if it
+            cannot go on after some of them; the next call then raises the error.
         wait : bool
             As for `ask`.
         """
@@ -266,7 +269,12 @@ class Experiment:
         actions: list[int] = []
         chances: list[Floats] = []
         for _ in range(visitors):
-            self._next_phase(wait)
+            try:
+                self._next_phase(wait)
+            except Exception:
+                if actions:
+                    break  # These tries are booked; the next call fails in the same way.
+                raise
             if not self.planned.any() and isinstance(self.trial, ExploreThenCommitTrial):
                 # A block, since a single try would be certain before it is drawn.
                 self.trial.fill(max(len(self.names), visitors - len(actions)))
@@ -284,12 +292,20 @@ class Experiment:
     def tell(self, actions: Rewards | Iterable[Any], rewards: ArrayLike | None = None) -> None:
         """Take rewards: any number, of any phase, in any order.
 
+        Tell each reward once. A reward that is told twice counts twice, and the estimate looks more
+        precise than it is. In the books, it is among the `extra` rewards if nothing is owed.
+
         Parameters
         ----------
         actions : Rewards, or sequence of str or int, shape (m,)
             Statistics of rewards, or the name or number of each reward's action.
         rewards : array, shape (m,), optional
             The rewards, unless they are in `actions`.
+
+        Warns
+        -----
+        UserWarning
+            If more rewards of an action came than were requested, and more of them than before.
         """
         if isinstance(actions, Rewards):
             if rewards is not None:
@@ -298,9 +314,19 @@ class Experiment:
         else:
             if rewards is None:
                 raise ValueError("rewards: pass one for each action")
+            check_order(actions, {"rewards": rewards}, name="actions")
             came = Rewards.from_log(self._numbers(actions), rewards, len(self.names))
         if came.counts.ndim != 1:
             raise ValueError("actions: must be rewards of one trial; got several replications")
+        extra = np.maximum(self._came.counts + came.counts - self._asked, 0)
+        more = np.flatnonzero(extra > self.books.extra)
+        if more.size:  # Where warnings are errors, the rewards are not taken.
+            warnings.warn(
+                f"rewards: {extra[more].sum()} more came than were requested, such as of "
+                f"{shown(self.names[more[0]])}; a reward that is told twice counts twice",
+                UserWarning,
+                stacklevel=2,
+            )
         self._came, self._fresh = self._came + came, self._fresh + came
 
     def write_off(self) -> Counts:
@@ -375,12 +401,13 @@ class Experiment:
         ----------
         text : str
         strategy : Strategy, optional
-            For a strategy of your own, which the text only names.
+            For a strategy of your own, which the text only names: the object that began it.
 
         Raises
         ------
-        ValueError
-            If the text is no experiment, or was written by a later version of the format.
+        TypeError, ValueError
+            If the text is no experiment, was changed, or was written by a later version of the
+            format, or if `strategy` is not the one that the text names.
         """
         parts = parts_of(text, "experiment", VERSION)
         needed = ("names", "asked", "made in this phase", "written off", "came", "visitors")
@@ -426,6 +453,12 @@ class Experiment:
 
     def _numbers(self, actions: Iterable[Any]) -> Counts | list[int]:
         """Return numbers of actions from names, or numbers as they are."""
+        unordered = isinstance(actions, str | bytes | set | frozenset | Mapping)
+        if unordered or not isinstance(actions, Iterable) or getattr(actions, "ndim", 1) == 0:
+            raise TypeError(
+                "actions: expected a sequence of names or numbers, one for each reward; "
+                f"got {shown(actions)}"
+            )
         given = list(actions)
         if not any(isinstance(each, str) for each in given):
             return np.asarray(given, dtype=np.int64) if not given else np.asarray(given)

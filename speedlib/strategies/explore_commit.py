@@ -239,6 +239,7 @@ class ExploreThenCommitTrial(LivingTrial):
             pooled = self._commit(explored, spent, variances)
             counts = pooled.commitment.counts
         if pooled is not None and self.setting.replications is None:
+            self._warn_of_lost(explored, spent)
             self._warn_of_unknown(pooled, explored)
         self.explored, self.variances, self.covariance = explored, variances, covariance
         self._spent, self._asked, self._pooled = spent, counts, pooled
@@ -304,6 +305,24 @@ class ExploreThenCommitTrial(LivingTrial):
             estimable=known & is_estimable(combination, setting.features, setting.direction),
         )
         return Pooled(commitment, combination)
+
+    def _warn_of_lost(self, explored: Rewards, spent: Counts) -> None:
+        """Warn if all rewards of exploration would determine variances that those that came do not."""
+        due = np.maximum(explored.counts, spent)
+        if not np.any(due > explored.counts):
+            return
+        (planned, _), (known, words) = (
+            check_determined(self.name, self.strategy.determined(each, self.setting), each.shape)
+            for each in (due, explored.counts)
+        )
+        if n := int(np.sum(planned & ~known)):
+            what = "variance" if n == 1 else "variances"
+            warnings.warn(
+                f"{self.name}: commits by too few rewards of exploration, which leave {n} {what} "
+                f"unknown: {words}. The design may be a poor one; wait for more rewards",
+                DesignWarning,
+                stacklevel=4,
+            )
 
     def _warn_of_unknown(self, pooled: Pooled, explored: Rewards) -> None:
         """Warn of single rewards in the estimate whose variances nothing determines."""

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from speedlib import SPEED, LinearBandit, Rewards, Uniform
+from speedlib import SPEED, DesignWarning, LinearBandit, Rewards, Uniform
 from speedlib.experiment import Experiment
 
 FEATURES = [[1, 0.2, 0], [1, 0.2, 1], [1, 0.6, 0.5], [1, 1, 0], [1, 1, 1], [1, 0.6, 1]]
@@ -225,3 +225,88 @@ def test_a_strategy_of_fixed_pulls_checks_its_text_too() -> None:
     text = edited(json.loads(mine.to_json()), ("state", "asked"), [1.5] * 6)
     with pytest.raises(ValueError, match="asked: numbers of pulls must be whole"):
         Experiment.from_json(text)
+
+
+def test_another_strategy_than_the_stored_one_is_refused() -> None:
+    text = begin().to_json()
+    again = Experiment.from_json(text, SPEED.practical())
+    assert again.to_json() == text
+    with pytest.raises(ValueError, match="whose keep_exploration is False; got True"):
+        Experiment.from_json(text, SPEED.practical(keep_exploration=True))
+    with pytest.raises(ValueError, match="whose class is 'SPEED'; got 'Uniform'"):
+        Experiment.from_json(text, Uniform(estimator="ols"))
+
+
+# --- what is told ---------------------------------------------------------------------------------
+
+
+def test_labels_of_pandas_must_agree() -> None:
+    pd = pytest.importorskip("pandas")
+    mine = begin(names=list("abcdef"))
+    mine.ask(30)
+    rewards = pd.Series([30.0, 10.0, 20.0], index=[2, 0, 1])
+    for actions in (["a", "b", "c"], [0, 1, 2]):
+        with pytest.raises(ValueError, match="rewards: has the labels of actions in another order"):
+            mine.tell(pd.Series(actions), rewards)
+    mine.tell(pd.Series(["a", "b", "c"]), rewards.sort_index())
+    assert mine.rewards.means[:3].tolist() == [10, 20, 30]
+
+
+@pytest.mark.parametrize("actions", ["0", "01", b"0", {"0"}, {"0": 1.5}, 0, None, np.array(0)])
+def test_actions_that_are_no_sequence_are_refused(actions: object) -> None:
+    with pytest.raises(TypeError, match="actions: expected a sequence of names or numbers"):
+        begin().tell(actions, [1.0])
+
+
+def test_rewards_told_twice_are_warned_of_and_extra() -> None:
+    mine = begin()
+    came = WORLD.pull(mine.ask(20), np.random.default_rng(1))
+    mine.tell(came)
+    with pytest.warns(UserWarning, match="20 more came than were requested, such as of '0'"):
+        mine.tell(came)
+    assert mine.books.extra.sum() == 20
+
+
+def test_the_books_cannot_be_changed() -> None:
+    mine = begin()
+    mine.ask(20)[:] = 7
+    for name in ("asked", "came", "owed", "written_off", "extra"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(mine.books, name)[:] = 7
+    assert mine.books.asked.sum() == 20
+
+
+@pytest.mark.parametrize("strategy", [SPEED.practical(), Uniform(estimator="ols")])
+def test_rewards_of_several_trials_are_no_rewards_of_one(strategy: object) -> None:
+    trial = strategy.begin(FEATURES, POLICY, 300, rng=1)
+    two = Rewards(TWO["counts"], TWO["means"], TWO["scatters"])
+    method = trial.estimate_of if trial.committed else trial.go_on
+    with pytest.raises(ValueError, match="rewards: must be rewards of one trial"):
+        method(two)
+
+
+def test_visitors_are_returned_even_if_the_next_phase_fails() -> None:
+    mine = begin(rounds=300)
+    drawn = mine.assign(200, wait=False)
+    assert len(drawn.actions) == mine.books.asked.sum() > 0
+    with pytest.raises(ValueError, match="no action has two"):
+        mine.assign(1, wait=False)
+
+
+def test_to_commit_by_very_few_rewards_is_warned_of() -> None:
+    mine = begin()
+    mine.ask()
+    mine.tell([0, 0], [1.0, 2.0])
+    with pytest.warns(DesignWarning, match="too few rewards of exploration, which leave 5 var"):
+        while not mine.trial.committed:
+            mine.ask(wait=False)
+
+
+def test_losses_that_leave_every_variance_known_are_not_warned_of(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    mine = begin()
+    while not mine.finished:
+        batch = mine.ask(100, wait=False)
+        mine.tell(WORLD.pull(np.maximum(batch - 1, 0), np.random.default_rng(int(batch.sum()))))
+    assert not [each for each in recwarn if each.category is DesignWarning]
