@@ -292,8 +292,8 @@ class Experiment:
     def tell(self, actions: Rewards | Iterable[Any], rewards: ArrayLike | None = None) -> None:
         """Take rewards: any number, of any phase, in any order.
 
-        Tell each reward once. A reward that is told twice counts twice, and the estimate looks more
-        precise than it is. In the books, it is among the `extra` rewards if nothing is owed.
+        Pass each reward once. A reward that is passed twice counts twice, and the estimate looks
+        more precise than it is. In the books, it is among the `extra` rewards if nothing is owed.
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class Experiment:
         if more.size:  # Where warnings are errors, the rewards are not taken.
             warnings.warn(
                 f"rewards: {extra[more].sum()} more came than were requested, such as of "
-                f"{shown(self.names[more[0]])}; a reward that is told twice counts twice",
+                f"{shown(self.names[more[0]])}; a reward that is passed twice counts twice",
                 UserWarning,
                 stacklevel=2,
             )

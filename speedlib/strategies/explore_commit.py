@@ -307,7 +307,10 @@ class ExploreThenCommitTrial(LivingTrial):
         return Pooled(commitment, combination)
 
     def _warn_of_lost(self, explored: Rewards, spent: Counts) -> None:
-        """Warn if all rewards of exploration would determine variances that those that came do not."""
+        """Warn of variances that all rewards of exploration determine, and those that came do not.
+
+        Then the design relies on guesses, though more rewards may still come.
+        """
         due = np.maximum(explored.counts, spent)
         if not np.any(due > explored.counts):
             return

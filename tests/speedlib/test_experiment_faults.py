@@ -258,6 +258,13 @@ def test_actions_that_are_no_sequence_are_refused(actions: object) -> None:
         begin().tell(actions, [1.0])
 
 
+def test_actions_may_come_one_by_one() -> None:
+    mine = begin(names=list("abcdef"))
+    mine.ask(30)
+    mine.tell((name for name in "ab"), [1.0, 2.0])
+    assert mine.rewards.means[:2].tolist() == [1, 2]
+
+
 def test_rewards_told_twice_are_warned_of_and_extra() -> None:
     mine = begin()
     came = WORLD.pull(mine.ask(20), np.random.default_rng(1))
