@@ -108,7 +108,7 @@ def trial_from_parts(parts: dict[str, Any], strategy: Any = None) -> Any:
     parts = read_parts("text", parts, ("strategy", "setting", "state", "random generator"))
     if strategy is None:
         strategy = _strategy(parts["strategy"])
-    elif not callable(getattr(strategy, "begin", None)):
+    elif isinstance(strategy, type) or not callable(getattr(strategy, "begin", None)):
         raise TypeError(f"strategy: expected an object like SPEED(); got {shown(strategy)}")
     else:
         _check_same(strategy, read_parts("strategy", parts["strategy"], ()))

@@ -72,6 +72,11 @@ class LivingTrial(Trial):
     def _after_exploration(self) -> Pooled:
         """Return the commitment, or say that exploration is not finished."""
 
+    @property
+    def made_before(self) -> Counts:
+        """Pulls of earlier phases, shape (..., A)."""
+        return self._spent
+
     def _shortened(self, length: int, history: Rewards) -> int:
         """Take earlier rewards as explored; return how long to explore still."""
         self.explored = history
@@ -161,13 +166,13 @@ class LivingTrial(Trial):
         """Plan the rest of this phase of exploration under new limits."""
         setting, strategy = self.setting, self.strategy
         design = setting.within(strategy.exploration_weights(setting))
-        rest = max(0, int(self._asked.sum() - made.sum()))
+        rest = planned = max(0, int(self._asked.sum() - made.sum()))
         spent = self._spent + made
         old, new = before.limits, setting.limits
         if old is not None and new is not None and np.any(old.costs != new.costs):
             rest = min(rest, max(0, int(setting.left(spent, design)) - setting.nominal // 2))
         more = exploration_counts(design, rest, setting.rng, strategy.exploration_sampling)
-        if not np.any(self.explored.counts + made + more > 1):
+        if rest < planned and not np.any(self.explored.counts + made + more > 1):
             raise ValueError(
                 f"costs: half of the budget {setting.rounds} must pay for two tries of an action, "
                 "to explore; begin another experiment, with a larger budget"

@@ -114,6 +114,14 @@ def test_exploration_is_shortened_or_refused_if_prices_rise() -> None:
         assert mine.finished and money <= 1000
 
 
+def test_prices_that_return_to_what_they_were_change_nothing() -> None:
+    mine = begin(300, costs=2)
+    plan = mine.planned
+    for costs in (1, 2):
+        mine.limit(costs=costs)
+    assert mine.planned.tolist() == plan.tolist()
+
+
 def test_a_budget_is_in_money_also_where_all_costs_are_one() -> None:
     mine = begin(costs=1)
     again = Experiment.from_json(mine.to_json())
@@ -180,6 +188,7 @@ TWO = {"counts": [[1] * 6] * 2, "means": [[1.0] * 6] * 2, "scatters": [[0.0] * 6
         (("state",), None, "^state: does not fit SPEED"),
         (("state", "asked"), [5, 5], r"^state: does not fit .*asked: expected one"),
         (("state", "made"), [-9] * 6, "made: numbers of pulls must be at least 0"),
+        (("state", "made"), [10**6] * 6, "^made: must be at most 'asked', .* got 1000000"),
         (("state", "variances"), [-1.0] * 6, "variances: must be greater than 0"),
         (("state", "variances"), None, "variances: are missing"),
         (("state", "exploration design"), [9.0] * 6, "exploration design: entries must sum"),
@@ -235,6 +244,12 @@ def test_another_strategy_than_the_stored_one_is_refused() -> None:
         Experiment.from_json(text, SPEED.practical(keep_exploration=True))
     with pytest.raises(ValueError, match="whose class is 'SPEED'; got 'Uniform'"):
         Experiment.from_json(text, Uniform(estimator="ols"))
+
+
+@pytest.mark.parametrize("strategy", [SPEED, "SPEED"])
+def test_a_class_or_a_name_is_no_strategy(strategy: object) -> None:
+    with pytest.raises(TypeError, match="strategy: expected an object like SPEED"):
+        Experiment.from_json(begin().to_json(), strategy)
 
 
 # --- what is told ---------------------------------------------------------------------------------
