@@ -36,7 +36,7 @@ def parts_of(text: str, kind: str, version: int) -> dict[str, Any]:
         raise TypeError(f"text: expected what to_json returned; got {shown(text)}")
     try:
         parts = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(
             f"text: is no JSON, or was cut off ({error}); pass all of what to_json returned"
         ) from None

@@ -26,6 +26,7 @@ from speedlib.checks import (
 from speedlib.criteria import mean_feature
 from speedlib.limits import Limits
 from speedlib.rewards import Rewards, check_rewards
+from speedlib.solvers._span import whitening
 
 __all__ = ["Setting", "make_setting"]
 
@@ -74,6 +75,8 @@ class Setting:
         For several policies the columns :math:`\sqrt{\omega_k}\,c_k`.
     history : Rewards or None
         Earlier rewards.
+    revalued : float
+        What pulls have cost beyond their price under the present costs, which may be new.
     """
 
     features: Floats
@@ -86,6 +89,7 @@ class Setting:
     limits: Limits | None = None
     targets: Floats | None = None
     history: Rewards | None = None
+    revalued: float = 0.0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -105,9 +109,9 @@ class Setting:
 
     def left(self, spent: Counts, weights: Floats) -> Counts:
         """Return how many rounds of a design are left after some pulls, shape (...,)."""
-        if self.limits is None or not self.limits.priced:
+        if self.limits is None or not (self.limits.priced or self.revalued):
             return np.asarray(self.rounds - spent.sum(axis=-1))
-        money = np.maximum(0.0, self.rounds - spent @ self.limits.costs)
+        money = np.maximum(0.0, self.rounds - self.revalued - spent @ self.limits.costs)
         return np.asarray(np.floor(money / (weights @ self.limits.costs)).astype(np.int64))
 
     def within(self, weights: Floats) -> Floats:
@@ -119,10 +123,23 @@ class Setting:
 
     def overdrawn(self, counts: Counts, spent: Counts) -> Floats:
         """Return by how much pulls cost more than what is left, 0 if they do not, shape (...,)."""
-        if self.limits is None or not self.limits.priced:
+        if self.limits is None or not (self.limits.priced or self.revalued):
             return np.zeros(counts.shape[:-1])
-        over = (counts + spent) @ self.limits.costs - self.rounds
+        over = (counts + spent) @ self.limits.costs + self.revalued - self.rounds
         return np.asarray(np.maximum(0.0, over))
+
+    def check_span(self) -> None:
+        """Refuse limits whose actions cannot estimate the value."""
+        if self.limits is not None and self.limits.bounded:
+            targets = self.direction[:, None] if self.targets is None else self.targets
+            rows = self.features[self.limits.allowed]
+            whitening(rows, targets, "features of the actions that the limits allow")
+
+    def repriced(self, limits: Limits, made: Counts) -> Setting:
+        """Return the setting with other limits; pulls that were made keep their old costs."""
+        old = np.ones(len(made)) if self.limits is None else self.limits.costs
+        more = float(made @ (old - limits.costs))
+        return replace(self, limits=limits, revalued=self.revalued + more)
 
     def for_policy(self, policy: ArrayLike | None) -> Setting:
         """Return the setting with another policy to be evaluated."""
@@ -180,7 +197,7 @@ def make_setting(
             raise ValueError(f"history: {strategy.name} does not learn from earlier rewards")
         if replications is not None or check_rewards(history, len(x), "history").counts.ndim != 1:
             raise ValueError("history: must be the rewards of one trial, for a single trial")
-    return Setting(
+    setting = Setting(
         features=frozen(x),
         policy=frozen(pi),
         rounds=check_rounds(rounds),
@@ -194,3 +211,5 @@ def make_setting(
         targets=targets,
         history=history,
     )
+    setting.check_span()
+    return setting

@@ -186,7 +186,10 @@ class Trial(ABC):
         """Return rewards of a single trial, of whatever pulls."""
         if self.setting.replications is not None:
             raise ValueError("trial: only single trials accept lost or extra rewards")
-        return check_rewards(rewards, len(self.setting.features))
+        found = check_rewards(rewards, len(self.setting.features))
+        if found.counts.ndim != 1:
+            raise ValueError("rewards: must be rewards of one trial; got several replications")
+        return found
 
     def error_given_pulls(self, variances: Floats) -> Floats:
         """Return the variance of the estimate, given the pulls and noise variances, shape (...,).

@@ -14,17 +14,50 @@ import numpy as np
 from speedlib._arrays import shown
 from speedlib._json import parts_of, read_parts, written
 from speedlib._setting import Setting
-from speedlib.checks import Floats
+from speedlib.checks import (
+    Counts,
+    Floats,
+    check_counts,
+    check_features,
+    check_finite,
+    check_number,
+    check_policy,
+    check_rounds,
+    check_variances,
+    check_vector,
+    frozen,
+)
+from speedlib.criteria import mean_feature
 from speedlib.limits import Limits
-from speedlib.rewards import Rewards
+from speedlib.rewards import Rewards, check_rewards
 
-__all__ = ["register", "trial_from_json", "trial_from_parts", "trial_parts", "trial_to_json"]
+__all__ = [
+    "read_counts",
+    "read_rewards",
+    "read_shares",
+    "register",
+    "set_generator",
+    "trial_from_json",
+    "trial_from_parts",
+    "trial_parts",
+    "trial_to_json",
+]
 
 VERSION = 1
 
 #: The library's strategies by the names of their classes. Trials and strategies are not imported
 #: here, since they import this.
 _KINDS: dict[str, type[Any]] = {}
+#: What a changed text may raise.
+_BROKEN = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    TypeError,
+    ValueError,
+    np.linalg.LinAlgError,
+)
 _SETTING = ("features", "policy", "direction", "rounds", "variances", "limits", "targets")
 
 
@@ -63,6 +96,7 @@ def trial_parts(trial: Any) -> dict[str, Any]:
             "limits": limits_as_dict(setting.limits),
             "targets": _listed(setting.targets),
             "history": None if setting.history is None else setting.history.as_dict(),
+            "revalued": setting.revalued,
         },
         "state": trial._state(),
         "random generator": _plain(setting.rng.bit_generator.state),
@@ -74,32 +108,85 @@ def trial_from_parts(parts: dict[str, Any], strategy: Any = None) -> Any:
     parts = read_parts("text", parts, ("strategy", "setting", "state", "random generator"))
     if strategy is None:
         strategy = _strategy(parts["strategy"])
-    elif not callable(getattr(strategy, "begin", None)):
+    elif isinstance(strategy, type) or not callable(getattr(strategy, "begin", None)):
         raise TypeError(f"strategy: expected an object like SPEED(); got {shown(strategy)}")
-    given = read_parts("setting", parts["setting"], _SETTING)
-    history = given.get("history")
-    setting = Setting(
-        features=_frozen(given["features"]),
-        policy=_frozen(given["policy"]),
-        rounds=int(given["rounds"]),
-        # What beginning a trial draws must not move the generator that was stored.
-        rng=np.random.default_rng(0),
-        variances=None if given["variances"] is None else _frozen(given["variances"]),
-        replications=None,
-        direction=_frozen(given["direction"]),
-        limits=limits_from_dict(given["limits"]),
-        targets=None if given["targets"] is None else _frozen(given["targets"]),
-        history=None if history is None else Rewards.from_dict(history),
-    )
-    trial = strategy._trial(setting)
+    else:
+        _check_same(strategy, read_parts("strategy", parts["strategy"], ()))
+    setting = _setting(read_parts("setting", parts["setting"], _SETTING))
     try:
+        trial = strategy._trial(setting)
         trial._restore(parts["state"])
-        _set_generator(setting.rng, parts["random generator"])
-    except (KeyError, TypeError) as error:
+    except _BROKEN as error:
+        words = error if isinstance(error, ValueError) else repr(error)
         raise ValueError(
-            f"state: does not fit {strategy.name} ({error!r}); the text was changed"
+            f"state: does not fit {strategy.name} ({words}); the text was changed"
         ) from error
+    set_generator(setting.rng, parts["random generator"])
     return trial
+
+
+def read_counts(name: str, counts: Any, n_actions: int) -> Counts:
+    """Return stored counts of a single trial, shape (A,)."""
+    return check_counts(counts, n_actions, name, batch=False)
+
+
+def read_shares(name: str, shares: Any, n_actions: int) -> Floats:
+    """Return stored shares, shape (A,), which are not divided by their sum again."""
+    check_policy(shares, n_actions, name)
+    return np.array(shares, dtype=np.float64)
+
+
+def read_rewards(name: str, parts: Any, n_actions: int) -> Rewards:
+    """Return stored rewards of a single trial, shape (A,)."""
+    try:
+        rewards = check_rewards(Rewards.from_dict(parts), n_actions)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from None
+    if rewards.counts.ndim != 1:
+        raise ValueError(f"{name}: must be rewards of one trial; got several replications")
+    return rewards
+
+
+def _setting(given: dict[str, Any]) -> Setting:
+    """Return a stored setting, as checked as the one of `Strategy.begin`."""
+    try:
+        x = check_features(given["features"])
+        policy = read_shares("policy", given["policy"], len(x))
+        known, targets, history = (given.get(k) for k in ("variances", "targets", "history"))
+        return Setting(
+            features=frozen(x),
+            policy=frozen(policy),
+            rounds=check_rounds(given["rounds"]),
+            # What beginning a trial draws must not move the generator that was stored.
+            rng=np.random.default_rng(0),
+            variances=(
+                None if known is None else frozen(check_variances(known, len(x), features=x))
+            ),
+            replications=None,
+            direction=_direction(given["direction"], mean_feature(x, policy)),
+            limits=limits_from_dict(given["limits"], len(x)),
+            targets=None if targets is None else _targets(targets, x.shape[1]),
+            history=None if history is None else read_rewards("history", history, len(x)),
+            revalued=check_number("revalued", given.get("revalued", 0.0)),
+        )
+    except _BROKEN as error:
+        raise ValueError(f"setting: {error}; the text was changed") from error
+
+
+def _direction(stored: Any, expected: Floats) -> Floats:
+    """Return the stored direction, which is the mean feature, up to rounding."""
+    found = check_vector("direction", stored, len(expected))
+    if not np.allclose(found, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max()):
+        raise ValueError("direction: is not the mean feature of the policy")
+    return frozen(found)
+
+
+def _targets(stored: Any, dimension: int) -> Floats:
+    """Return the stored columns of several targets, shape (d, K)."""
+    found = check_finite("targets", stored)
+    if found.ndim != 2 or len(found) != dimension:
+        raise ValueError(f"targets: expected shape ({dimension}, K); got shape {found.shape}")
+    return frozen(found)
 
 
 def limits_as_dict(limits: Limits | None) -> dict[str, Any] | None:
@@ -109,18 +196,38 @@ def limits_as_dict(limits: Limits | None) -> dict[str, Any] | None:
     return {name: getattr(limits, name).tolist() for name in ("costs", "least", "most")}
 
 
-def limits_from_dict(parts: Any) -> Limits | None:
+def limits_from_dict(parts: Any, n_actions: int) -> Limits | None:
     """Return limits from plain values."""
     if parts is None:
         return None
-    parts = read_parts("limits", parts, ("costs", "least", "most"))
-    return Limits.of(len(parts["costs"]), **{name: parts[name] for name in parts})
+    names = ("costs", "least", "most")
+    parts = read_parts("limits", parts, names)
+    if unknown := [name for name in parts if name not in names]:
+        raise ValueError(f"limits: {shown(unknown[0])} is none of {names}")
+    return Limits.of(n_actions, **parts)
 
 
 def _choices(strategy: Any) -> dict[str, Any]:
     """Return the class of a strategy and its parameters, if these are plain values."""
     choices = {each.name: _plain(getattr(strategy, each.name)) for each in fields(strategy)}
     return {"class": type(strategy).__name__, "choices": choices}
+
+
+def _check_same(strategy: Any, stored: dict[str, Any]) -> None:
+    """Refuse another strategy than the stored one."""
+    if "class" not in stored:
+        given, names = {"name": strategy.name}, {"name": stored.get("name")}
+    else:
+        mine = _choices(strategy)
+        given = {"class": mine["class"]} | mine["choices"]
+        choices = read_parts("choices", stored.get("choices"), ())
+        names = {"class": stored["class"]} | choices
+    for key, value in names.items():
+        if given.get(key) != value:
+            raise ValueError(
+                f"strategy: is not the one that began the trial, whose {key} is {shown(value)}; "
+                f"got {shown(given.get(key))}"
+            )
 
 
 def _strategy(parts: Any) -> Any:
@@ -135,7 +242,13 @@ def _strategy(parts: Any) -> Any:
     values = {
         key: tuple(value) if isinstance(value, list) else value for key, value in choices.items()
     }
-    return kind(**values)
+    known = [each.name for each in fields(kind)]
+    if unknown := [key for key in values if key not in known]:
+        raise ValueError(f"strategy: {name} has no choice {shown(unknown[0])}, only {known}")
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise ValueError(f"strategy: {error}; the text was changed") from error
 
 
 def _plain(value: Any) -> Any:
@@ -149,22 +262,21 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _set_generator(rng: np.random.Generator, state: Any) -> None:
+def set_generator(rng: np.random.Generator, state: Any, name: str = "random generator") -> None:
     """Bring a generator to a stored state, which must be of the same kind."""
-    state = read_parts("random generator", state, ("bit_generator",))
+    state = read_parts(name, state, ("bit_generator",))
     kind = type(rng.bit_generator).__name__
     if state["bit_generator"] != kind:
         raise ValueError(
-            f"random generator: only {kind} can be read back; got {shown(state['bit_generator'])}"
+            f"{name}: only {kind} can be read back; got {shown(state['bit_generator'])}"
         )
-    rng.bit_generator.state = state
+    try:
+        rng.bit_generator.state = state
+    except _BROKEN as error:
+        raise ValueError(
+            f"{name}: cannot have this state ({error!r}); the text was changed"
+        ) from error
 
 
 def _listed(array: Floats | None) -> list[Any] | None:
     return None if array is None else list(array.tolist())
-
-
-def _frozen(values: Any) -> Floats:
-    array = np.array(values, dtype=np.float64)
-    array.flags.writeable = False
-    return array

@@ -326,23 +326,25 @@ def check_budgets(rounds: Any, minimum: int = 0) -> Counts:
     return array.astype(np.int64)
 
 
-def check_counts(counts: ArrayLike, n_actions: int) -> Counts:
+def check_counts(
+    counts: ArrayLike, n_actions: int, name: str = "counts", *, batch: bool = True
+) -> Counts:
     """Return whole, non-negative numbers of pulls of shape (..., A)."""
-    array = real_array("counts", counts)
+    array = real_array(name, counts)
     if array.dtype.kind not in "iu":
-        array = _finite("counts", array)
+        array = _finite(name, array)
         broken = array[array != np.rint(array)]
         if broken.size:
-            raise ValueError(f"counts: numbers of pulls must be whole numbers; got {broken[0]:g}")
-    if array.shape[-1:] != (n_actions,):
+            raise ValueError(f"{name}: numbers of pulls must be whole numbers; got {broken[0]:g}")
+    if array.shape[-1:] != (n_actions,) or (array.ndim != 1 and not batch):
+        shape = f"(..., {n_actions})" if batch else f"({n_actions},)"
         raise ValueError(
-            f"counts: expected one count per action, shape (..., {n_actions}); "
-            f"got shape {array.shape}"
+            f"{name}: expected one count per action, shape {shape}; got shape {array.shape}"
         )
     if np.any(array < 0):
-        raise ValueError(f"counts: numbers of pulls must be at least 0; got {array.min()}")
+        raise ValueError(f"{name}: numbers of pulls must be at least 0; got {array.min()}")
     if np.any(array > MAX_COUNT):
-        raise ValueError(f"counts: must be at most {MAX_COUNT}; got {array.max()}")
+        raise ValueError(f"{name}: must be at most {MAX_COUNT}; got {array.max()}")
     return array.astype(np.int64)
 
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._tolerances import LIMIT_TOLERANCE, RATIO_TOLERANCE
-from speedlib.checks import Floats, check_count, check_finite, check_policy, check_sizes
+from speedlib._tolerances import LIMIT_TOLERANCE, PE_EFFICIENCY, RATIO_TOLERANCE
+from speedlib.checks import Flags, Floats, check_count, check_finite, check_policy, check_sizes
 
 __all__ = ["Limits"]
 
@@ -108,6 +108,18 @@ class Limits:
     def bounded(self) -> bool:
         """Whether any share has a bound."""
         return bool(np.any(self.least > 0) or np.any(self.most < 1))
+
+    @property
+    def allowed(self) -> Flags:
+        """Whether an action may have a share, shape (A,): least shares may leave none for others.
+
+        Examples
+        --------
+        >>> Limits.of(2, least=[1, 0]).allowed.tolist()
+        [True, False]
+        """
+        free = 1.0 - self.least.sum() > PE_EFFICIENCY
+        return np.asarray((self.most > 0) & (free | (self.least > 0)))
 
     @property
     def priced(self) -> bool:

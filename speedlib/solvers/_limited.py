@@ -70,7 +70,7 @@ def solve(x: Floats, variances: Floats, kernel: Kernel, limits: Limits) -> Limit
         If no design within the limits can estimate the target.
     """
     points = x / np.sqrt(variances)[:, None]
-    allowed = np.flatnonzero(limits.most > 0)
+    allowed = np.flatnonzero(limits.allowed)
     frame = whitening(points[allowed], kernel.root, "features of the actions that the limits allow")
     problem = _Problem(points[allowed] @ frame, frame.T @ kernel.root, _part(limits, allowed))
     path = _Path(problem.normalised())

@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from speedlib._tolerances import LEAST_SCATTER
+from speedlib._trial_json import read_counts, read_rewards
 from speedlib._within import variance_within
-from speedlib.checks import Counts, Floats, Scalar, frozen
+from speedlib.checks import Counts, Floats, Scalar, check_count, check_vector, frozen
 from speedlib.estimators import ValueEstimate, conditional_variance, is_estimable
 from speedlib.rewards import Rewards
 from speedlib.trials import Commitment, Setting, Strategy, Trial
@@ -265,14 +266,18 @@ class ByScattersTrial(Trial):
 
     def _restore(self, state: dict[str, Any]) -> None:
         k, first = state["coefficients"], state["first variances"]
+        n_actions = len(self.setting.features)
         plan = Plan(
-            np.array(state["asked"], dtype=np.int64)[None],
-            None if k is None else np.array(k, dtype=np.float64)[None],
+            read_counts("asked", state["asked"], n_actions)[None],
+            None if k is None else check_vector("coefficients", k, n_actions)[None],
             self._memory_from_dict(state["memory"]),
         )
-        rewards = Rewards.from_dict(state["rewards"])
-        learnt = None if first is None else frozen(np.array(first, dtype=np.float64))
-        self._now = self._after(plan, rewards, learnt)._replace(lost=int(state["lost"]))
+        rewards = read_rewards("rewards", state["rewards"], n_actions)
+        learnt = (
+            None if first is None else frozen(check_vector("first variances", first, n_actions))
+        )
+        lost = check_count("lost", state["lost"], 0)
+        self._now = self._after(plan, rewards, learnt)._replace(lost=lost)
 
     def _memory_as_dict(self, memory: Any) -> Any:
         """Return what is remembered as plain values: it is one already, if it is not overridden."""

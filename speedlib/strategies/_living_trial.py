@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._trial_json import read_counts, read_rewards, read_shares
 from speedlib._within import variance_within
-from speedlib.checks import Counts, Floats, check_flag, frozen
+from speedlib.checks import (
+    Counts,
+    Floats,
+    check_flag,
+    check_variances,
+    frozen,
+)
 from speedlib.covariance import CovarianceEstimate
 from speedlib.estimators import ValueEstimate, is_estimable
 from speedlib.exploration import exploration_counts
 from speedlib.limits import Limits
 from speedlib.rewards import Rewards
 from speedlib.strategies._own import check_determined
-from speedlib.trials import Commitment, Trial
+from speedlib.trials import Commitment, Setting, Trial
 
 __all__ = ["LivingTrial", "Pooled"]
 
@@ -45,6 +51,8 @@ class LivingTrial(Trial):
     _spent: Counts
     _design: Floats
     _asked: Counts
+    #: Pulls that were made before the current exploration design took effect.
+    _before: Counts
 
     @abstractmethod
     def _advance(self, rewards: Rewards) -> Counts:
@@ -63,6 +71,11 @@ class LivingTrial(Trial):
     @abstractmethod
     def _after_exploration(self) -> Pooled:
         """Return the commitment, or say that exploration is not finished."""
+
+    @property
+    def made_before(self) -> Counts:
+        """Pulls of earlier phases, shape (..., A)."""
+        return self._spent
 
     def _shortened(self, length: int, history: Rewards) -> int:
         """Take earlier rewards as explored; return how long to explore still."""
@@ -102,11 +115,21 @@ class LivingTrial(Trial):
             return np.zeros(self.setting.shape, dtype=np.int64)
         made = self._spent + self._asked
         room = max(0, int(self.setting.left(made, self._design)) - self.setting.nominal // 2)
-        more = exploration_counts(
-            self._design, min(rounds, room), self.setting.rng, self.strategy.exploration_sampling
-        )
+        more = self._topped_up(made - self._before, min(rounds, room))
         self._asked = frozen(self._asked + more)
         return more
+
+    def _topped_up(self, made: Counts, rounds: int) -> Counts:
+        """Return pulls that follow the exploration design together with those made by it."""
+        rng, sampling = self.setting.rng, self.strategy.exploration_sampling
+        if sampling != "balanced":
+            return exploration_counts(self._design, rounds, rng, sampling)
+        whole = exploration_counts(self._design, int(made.sum()) + rounds, rng, sampling)
+        more = np.asarray(np.maximum(whole - made, 0))
+        if more.sum() == rounds:
+            return more
+        # Some action has more than its share already, so the others cannot have all of theirs.
+        return exploration_counts(more / more.sum(), rounds, rng, sampling)
 
     def replan(self, limits: Limits, made: Counts) -> Counts:
         """Take other bounds or costs; return the pulls of this phase under them, those made kept.
@@ -116,23 +139,45 @@ class LivingTrial(Trial):
         limits : Limits
         made : array of int, shape (A,)
             Pulls of the current phase that were made already.
+
+        Raises
+        ------
+        ValueError
+            If the limits leave no plan. The trial is then as it was.
         """
-        self.setting = replace(self.setting, limits=limits)
-        setting = self.setting
-        if self._pooled is None:
-            self._design = setting.within(self.strategy.exploration_weights(setting))
-            rest = max(0, int(self._asked.sum() - made.sum()))
-            more = exploration_counts(
-                self._design, rest, setting.rng, self.strategy.exploration_sampling
-            )
-        else:
-            assert self.variances is not None
-            design = self.strategy.commit_weights(self.variances, setting)
-            more = self._whole(design, self._spent + made)
-        self._asked = frozen(made + more)
-        if self._pooled is not None:
-            self._pooled = self._committed_to(self._asked, self.explored)
+        before, drawn = self.setting, self.setting.rng.bit_generator.state
+        self.setting = before.repriced(limits, self._spent + made)
+        try:
+            self.setting.check_span()
+            if self._pooled is None:
+                self._explore_within(before, made)
+            else:
+                assert self.variances is not None
+                design = self.strategy.commit_weights(self.variances, self.setting)
+                asked = frozen(made + self._whole(design, self._spent + made))
+                self._pooled = self._committed_to(asked, self.explored)
+                self._asked = asked
+        except Exception:
+            self.setting, before.rng.bit_generator.state = before, drawn
+            raise
         return self._asked
+
+    def _explore_within(self, before: Setting, made: Counts) -> None:
+        """Plan the rest of this phase of exploration under new limits."""
+        setting, strategy = self.setting, self.strategy
+        design = setting.within(strategy.exploration_weights(setting))
+        rest = planned = max(0, int(self._asked.sum() - made.sum()))
+        spent = self._spent + made
+        old, new = before.limits, setting.limits
+        if old is not None and new is not None and np.any(old.costs != new.costs):
+            rest = min(rest, max(0, int(setting.left(spent, design)) - setting.nominal // 2))
+        more = exploration_counts(design, rest, setting.rng, strategy.exploration_sampling)
+        if rest < planned and not np.any(self.explored.counts + made + more > 1):
+            raise ValueError(
+                f"costs: half of the budget {setting.rounds} must pay for two tries of an action, "
+                "to explore; begin another experiment, with a larger budget"
+            )
+        self._design, self._before, self._asked = design, spent, frozen(made + more)
 
     def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
         """Estimate a value from all rewards that came since the trial has committed.
@@ -165,20 +210,26 @@ class LivingTrial(Trial):
             "exploration design": self._design.tolist(),
             "piloting": self._piloting,
             "made": self._spent.tolist(),
+            "made by another design": self._before.tolist(),
             "asked": self._asked.tolist(),
             "committed": self.committed,
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.explored = Rewards.from_dict(state["explored"])
-        self._design = np.array(state["exploration design"], dtype=np.float64)
+        n_actions = len(self.setting.features)
+        self.explored = read_rewards("explored", state["explored"], n_actions)
+        self._design = read_shares("exploration design", state["exploration design"], n_actions)
         self._piloting = check_flag("piloting", state["piloting"])
-        self._spent = np.array(state["made"], dtype=np.int64)
-        self._asked = frozen(np.array(state["asked"], dtype=np.int64))
+        self._spent = read_counts("made", state["made"], n_actions)
+        self._asked = frozen(read_counts("asked", state["asked"], n_actions))
+        before = state.get("made by another design", [0] * n_actions)
+        self._before = read_counts("made by another design", before, n_actions)
+        done = check_flag("committed", state["committed"])
         if state["variances"] is None:
+            if done:
+                raise ValueError("variances: are missing, but the trial has committed")
             self.variances = self.covariance = self._pooled = None
             return
-        self.variances = np.array(state["variances"], dtype=np.float64)
+        self.variances = check_variances(state["variances"], n_actions)
         self.covariance = self.strategy.learn(self.explored, self.setting)[1]
-        done = check_flag("committed", state["committed"])
         self._pooled = self._committed_to(self._asked, self.explored) if done else None

@@ -172,7 +172,7 @@ class ExploreThenCommitTrial(LivingTrial):
         self.covariance: CovarianceEstimate | None = None
         self._pooled: Pooled | None = None
         self._piloting = strategy.tuned
-        self._spent = np.zeros(setting.shape, dtype=np.int64)
+        self._spent = self._before = np.zeros(setting.shape, dtype=np.int64)
         length = strategy.exploration_length(setting.nominal)
         self._design = setting.within(strategy.exploration_weights(setting))
         if setting.history is not None:
@@ -240,6 +240,7 @@ class ExploreThenCommitTrial(LivingTrial):
             pooled = self._commit(explored, spent, variances)
             counts = pooled.commitment.counts
         if pooled is not None and self.setting.replications is None:
+            self._warn_of_lost(explored, spent)
             self._warn_of_unknown(pooled, explored)
         self.explored, self.variances, self.covariance = explored, variances, covariance
         self._spent, self._asked, self._pooled = spent, counts, pooled
@@ -305,6 +306,27 @@ class ExploreThenCommitTrial(LivingTrial):
             estimable=known & is_estimable(combination, setting.features, setting.direction),
         )
         return Pooled(commitment, combination)
+
+    def _warn_of_lost(self, explored: Rewards, spent: Counts) -> None:
+        """Warn of variances that all rewards of exploration determine, and those that came do not.
+
+        Then the design relies on guesses, though more rewards may still come.
+        """
+        due = np.maximum(explored.counts, spent)
+        if not np.any(due > explored.counts):
+            return
+        (planned, _), (known, words) = (
+            check_determined(self.name, self.strategy.determined(each, self.setting), each.shape)
+            for each in (due, explored.counts)
+        )
+        if n := int(np.sum(planned & ~known)):
+            what = "variance" if n == 1 else "variances"
+            warnings.warn(
+                f"{self.name}: commits by too few rewards of exploration, which leave {n} {what} "
+                f"unknown: {words}. The design may be a poor one; wait for more rewards",
+                DesignWarning,
+                stacklevel=4,
+            )
 
     def _warn_of_unknown(self, pooled: Pooled, explored: Rewards) -> None:
         """Warn of single rewards in the estimate whose variances nothing determines."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from speedlib._trial_json import read_counts
 from speedlib.checks import Counts, Floats, check_choice, check_share, frozen
 from speedlib.covariance import COVARIANCE_ESTIMATES
 from speedlib.estimators import ValueEstimate
@@ -180,7 +181,7 @@ class FixedTrial(Trial):
         return {"asked": self._commitment.counts.tolist()}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        counts = frozen(np.array(state["asked"], dtype=np.int64))
+        counts = frozen(read_counts("asked", state["asked"], len(self.setting.features)))
         self._commitment = self._estimation.commitment(counts, self.setting)
 
 

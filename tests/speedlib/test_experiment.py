@@ -122,7 +122,8 @@ def test_the_books() -> None:
         Uniform(estimator="ols", sampling="balanced"), rounds=80, names=list("abcdefgh")
     )
     assert mine.ask(16).tolist() == [2] * 8
-    mine.tell(["a", "a", "a", "b"], [1.0, 2.0, 3.0, 4.0])  # one too many of a, one of b is missing
+    with pytest.warns(UserWarning, match="1 more came than were requested, such as of 'a'"):
+        mine.tell(["a", "a", "a", "b"], [1.0, 2.0, 3.0, 4.0])  # and one of b is missing
     books = mine.books
     assert books.came.tolist() == [3, 1, 0, 0, 0, 0, 0, 0]
     assert books.owed.tolist() == [0, 1, 2, 2, 2, 2, 2, 2]
@@ -167,7 +168,8 @@ def test_the_estimate_of_what_came_is_weighted_least_squares() -> None:
     asked = mine.ask()
     came = pull(np.maximum(asked - 3, 0), 2)
     mine.tell(came)
-    mine.tell(pull(np.array([0, 0, 0, 1, 0, 0, 0, 1]), 3))  # of actions that nobody asked for
+    with pytest.warns(UserWarning, match="more came than were requested"):
+        mine.tell(pull(np.array([0, 0, 0, 1, 0, 0, 0, 1]), 3))  # nobody asked for these actions
     used = came + pull(np.array([0, 0, 0, 1, 0, 0, 0, 1]), 3)
     theta = least_squares(used, FEATURES, mine.trial.variances)
     assert float(mine.estimate().value) == pytest.approx(POLICY @ FEATURES @ theta, rel=1e-9)

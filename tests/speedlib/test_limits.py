@@ -149,6 +149,14 @@ def test_bounds_that_leave_one_design() -> None:
     ) == pytest.approx(1)
 
 
+def test_least_shares_that_leave_nothing_to_others() -> None:
+    """Other actions cannot be used, whatever `most` says."""
+    with pytest.raises(ValueError, match="actions that the limits allow: they span 1 of 2"):
+        optimal_design(np.eye(2), [1, 1], policy=[0.5, 0.5], least=[1, 0])
+    found = optimal_design(np.eye(2), [1, 1], policy=[1, 0], least=[1, 0])
+    assert found.weights.tolist() == [1, 0] and found.value == pytest.approx(1)
+
+
 def test_nothing_to_estimate_costs_as_little_as_it_may() -> None:
     design = optimal_design([[1.0], [1.0]], [1, 1], direction=[0.0], costs=[1, 5], least=[0, 0.25])
     assert design.weights.tolist() == [0.75, 0.25]
