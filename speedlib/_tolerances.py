@@ -286,6 +286,10 @@ MODEL_CHANGE = 1e-6
 #: factors are one local optimum of many, so more digits would say no more.
 FACTORS_CHANGE = 1e-5
 
+#: Relative difference between a stored direction and the mean feature of the stored policy, beyond
+#: which the text was changed: far above rounding on another machine, far below an edit.
+STORED_DIRECTION = 1e-6
+
 # --- sizes of blocks of work, no tolerances ---------------------------------------------------
 
 #: Rows that are worked on at a time: a block and its product stay in the cache.

@@ -14,6 +14,7 @@ import numpy as np
 from speedlib._arrays import shown
 from speedlib._json import parts_of, read_parts, written
 from speedlib._setting import Setting
+from speedlib._tolerances import STORED_DIRECTION
 from speedlib.checks import (
     Counts,
     Floats,
@@ -176,7 +177,7 @@ def _setting(given: dict[str, Any]) -> Setting:
 def _direction(stored: Any, expected: Floats) -> Floats:
     """Return the stored direction, which is the mean feature, up to rounding."""
     found = check_vector("direction", stored, len(expected))
-    if not np.allclose(found, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max()):
+    if np.any(np.abs(found - expected) > STORED_DIRECTION * np.abs(expected).max()):
         raise ValueError("direction: is not the mean feature of the policy")
     return frozen(found)
 

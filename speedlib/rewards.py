@@ -74,8 +74,6 @@ class Rewards:
         for name, array in (("means", means), ("scatters", scatters)):
             if np.any(array[counts == 0] != 0):
                 raise ValueError(f"{name}: must be 0 for actions without rewards")
-            if name == "scatters" and np.any(array[counts == 1] != 0):
-                raise ValueError("scatters: must be 0 for actions with a single reward")
             # Squares of squared residuals must stay within the range of floats.
             limit = LARGEST if name == "means" else LARGEST**2
             if not np.abs(array).max(initial=0.0) <= limit:
@@ -140,7 +138,10 @@ class Rewards:
     def from_dict(cls, parts: dict[str, Any]) -> Rewards:
         """Return rewards from what `as_dict` returned."""
         parts = read_parts("rewards", parts, ("counts", "means", "scatters"))
-        return cls(parts["counts"], parts["means"], parts["scatters"])
+        found = cls(parts["counts"], parts["means"], parts["scatters"])
+        if np.any(found.scatters[found.counts == 1] != 0):
+            raise ValueError("scatters: must be 0 for actions with a single reward")
+        return found
 
     def to_json(self) -> str:
         """Return the statistics as text; `from_json` restores them to the last bit.
