@@ -23,16 +23,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._arrays import shown
+from speedlib._books import Assignment, Books, check_at_most, names_of, share_out
 from speedlib._json import parts_of, read_parts, written
 from speedlib._labels import check_order
-from speedlib._names import check_names
 from speedlib._scalars import MAX_COUNT
 from speedlib._trial_json import (
     read_counts,
@@ -52,50 +51,6 @@ from speedlib.trials import Strategy, Trial
 __all__ = ["Assignment", "Books", "Experiment"]
 
 VERSION = 1
-
-
-@dataclass(frozen=True, eq=False)
-class Assignment:
-    """Actions drawn for visitors, one after the other, with the probabilities to be logged.
-
-    Attributes
-    ----------
-    actions : ndarray of int, shape (V,)
-        The action of each visitor.
-    propensities : ndarray, shape (V,)
-        The probability with which the visitor's action was drawn, given all earlier draws. Log it.
-    probabilities : ndarray, shape (V, A)
-        The probabilities of all actions for each visitor.
-    """
-
-    actions: Counts
-    propensities: Floats
-    probabilities: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Books:
-    """What was requested, what came, and what is still owed.
-
-    Attributes
-    ----------
-    asked, came : ndarray of int, shape (A,)
-        For each action, the number of requested tries and the number of rewards that came, since
-        the beginning.
-    owed : ndarray of int, shape (A,)
-        Rewards that have neither come nor been written off.
-    written_off : ndarray of int, shape (A,)
-        Missing rewards without which the experiment has continued. If such a reward comes late, it
-        is still used, and is no longer counted here.
-    extra : ndarray of int, shape (A,)
-        Rewards beyond those that were requested.
-    """
-
-    asked: Counts
-    came: Counts
-    owed: Counts
-    written_off: Counts
-    extra: Counts
 
 
 class Experiment:
@@ -175,7 +130,7 @@ class Experiment:
             history=history,
         )
         n_actions = len(self.trial.setting.features)
-        self.names = _names(names, n_actions)
+        self.names = names_of(names, n_actions)
         self._in_money = costs is not None
         self._visitors = np.random.default_rng(streams.spawn(1)[0])
         none = np.zeros(n_actions, dtype=np.int64)
@@ -246,7 +201,7 @@ class Experiment:
             return self._book(self.planned)
         if size > self.planned.sum() and isinstance(self.trial, ExploreThenCommitTrial):
             self.trial.fill(int(size - self.planned.sum()))
-        return self._book(_share_out(self.planned, size))
+        return self._book(share_out(self.planned, size))
 
     def assign(self, visitors: int = 1, *, wait: bool = True) -> Assignment:
         """Draw the actions of visitors, who come one after the other; these tries count as made.
@@ -415,7 +370,7 @@ class Experiment:
         found = cls.__new__(cls)
         found.trial = trial_from_parts(parts, strategy)
         n_actions = len(found.trial.setting.features)
-        found.names = _names(parts["names"], n_actions)
+        found.names = names_of(parts["names"], n_actions)
         limits = found.trial.setting.limits
         priced = limits is not None and limits.priced
         found._in_money = check_flag("budget in money", parts.get("budget in money", priced))
@@ -423,11 +378,11 @@ class Experiment:
         found._asked, found._made, found._off = counts
         fresh = "came since the last decision"
         found._came, found._fresh = (read_rewards(k, parts[k], n_actions) for k in ("came", fresh))
-        _check_at_most("made in this phase", found._made, "asked", found._asked)
+        check_at_most("made in this phase", found._made, "asked", found._asked)
         if isinstance(found.trial, ExploreThenCommitTrial):
             earlier = found._asked - found._made
-            _check_at_most("made", found.trial.made_before, "asked", earlier)
-        _check_at_most(fresh, found._fresh.counts, "came", found._came.counts)
+            check_at_most("made", found.trial.made_before, "asked", earlier)
+        check_at_most(fresh, found._fresh.counts, "came", found._came.counts)
         found._visitors = np.random.default_rng(0)
         set_generator(found._visitors, parts["visitors"], "visitors")
         return found
@@ -470,35 +425,3 @@ class Experiment:
             if each not in place:
                 raise ValueError(f"actions: {shown(each)} is none of {shown(self.names)}")
         return np.array([place[each] for each in given], dtype=np.int64)
-
-
-def _names(names: Iterable[str] | None, n_actions: int) -> tuple[str, ...]:
-    found = check_names(
-        "names", map(str, range(n_actions)) if names is None else names, ordered=True
-    )
-    if len(found) != n_actions:
-        raise ValueError(f"names: expected {n_actions}, one per action; got {len(found)}")
-    return found
-
-
-def _check_at_most(name: str, part: Counts, other: str, whole: Counts) -> None:
-    """Refuse stored counts that exceed those of which they are a part."""
-    wrong = np.flatnonzero(part > whole)
-    if wrong.size:
-        a = int(wrong[0])
-        raise ValueError(
-            f"{name}: must be at most {other!r}, {whole[a]} for action {a}; got {part[a]}; "
-            "the text was changed"
-        )
-
-
-def _share_out(plan: Counts, size: int) -> Counts:
-    """Return a part of a plan in its proportions, by largest remainders, in whole numbers."""
-    total = int(plan.sum())
-    if size >= total:
-        return plan
-    products = [int(each) * size for each in plan]
-    batch = np.array([product // total for product in products], dtype=np.int64)
-    rest = sorted(range(len(plan)), key=lambda a: (-(products[a] % total), a))
-    batch[rest[: size - int(batch.sum())]] += 1
-    return batch

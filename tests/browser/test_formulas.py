@@ -79,7 +79,8 @@ def test_a_card_says_its_words_then_its_formula_then_what_was_measured(visit: An
         "(dd) => [...dd.childNodes].map((each) => each.className || each.textContent.trim())"
     )
     place = parts.index("claim-formula")
-    assert parts[0] == "After" and parts[place - 1] == "."
+    # The full stop stays with the formula before it.
+    assert parts[0] == "After" and parts[place - 1] == "sb-whole"
     assert parts[place + 1].startswith("Measured, in the unit ball")
     ink, text = (
         card.locator(where).first.evaluate("(each) => getComputedStyle(each).color")

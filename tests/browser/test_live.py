@@ -137,7 +137,7 @@ def test_another_variance_gives_another_figure_and_verdict_and_one_click_resets(
     assert here.picture() != book
     assert verdict[1] in badge.inner_text()
     card = here.page.locator(CARD)
-    assert "In the book: ∎ checked" in card.inner_text()
+    assert "In the book: ∎ checked" in card.inner_text().replace("\N{NO-BREAK SPACE}", " ")
     # The number in the text is the number on the card.
     found = card.locator("dt:text-is('Found') + dd").inner_text()
     share = here.page.locator("[data-ledger='fig-ub-share.estimate:.1%']").inner_text()
