@@ -64,6 +64,22 @@ def _renamed(given: bool) -> None:
         raise typer.Exit(ExitCode.USAGE)
 
 
+Notebook = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="NOTEBOOK",
+        help="A short name such as fig1a-unit-ball, or a path.",
+        autocompletion=_notebooks,
+    ),
+]
+CellTimeout = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="SECONDS",
+        help="Time limit for each cell; by default 300, or 3600 with --full.",
+    ),
+]
 Full = Annotated[
     bool, typer.Option("--full", help="Use the parameters in notebooks/full.yml: a long run.")
 ]
@@ -124,14 +140,7 @@ def build(
 @app.command(add_help_option=False)
 def rerun(
     context: typer.Context,
-    notebook: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NOTEBOOK",
-            help="A short name such as fig1a-unit-ball, or a path.",
-            autocompletion=_notebooks,
-        ),
-    ] = None,
+    notebook: Notebook = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option("-p", metavar="NAME=VALUE", help="Set a parameter; may be repeated."),
@@ -149,14 +158,7 @@ def rerun(
         Path | None,
         typer.Option(metavar="DIR", help="The folder for run folders; by default, runs."),
     ] = None,
-    cell_timeout: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="SECONDS",
-            help="Time limit for each cell; by default 300, or 3600 with --full.",
-        ),
-    ] = None,
+    cell_timeout: CellTimeout = None,
     quiet: Quiet = False,
     show_help: Annotated[
         bool, typer.Option("--help", help="Show this help, and the parameters of NOTEBOOK.")
@@ -186,14 +188,7 @@ def rerun(
 
 @app.command(name="sweep")
 def sweep_command(
-    notebook: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NOTEBOOK",
-            help="A short name such as fig1a-unit-ball, or a path.",
-            autocompletion=_notebooks,
-        ),
-    ] = None,
+    notebook: Notebook = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option(
@@ -238,14 +233,7 @@ def sweep_command(
             "--recompute", help="Compute the finished points again, with the code as it is now."
         ),
     ] = False,
-    cell_timeout: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="SECONDS",
-            help="Time limit for each cell; by default 300, or 3600 with --full.",
-        ),
-    ] = None,
+    cell_timeout: CellTimeout = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -257,9 +245,8 @@ def sweep_command(
     """Run a notebook at many points, and join the results.
 
     The points are every combination of the values. Their results become one table (CSV) and one
-    page. Finished points are kept whatever happens: the
-    same command continues after an interrupt, a crash or a power cut. If a point fails, the other
-    points still run, and the exit code is 3.
+    page. Finished points are kept whatever happens: the same command continues after an interrupt,
+    a crash or a power cut. If a point fails, the other points still run, and the exit code is 3.
     """
 
     def command() -> ExitCode:

@@ -33,6 +33,7 @@ from speedlib._within import variance_within
 from speedlib.checks import Counts, Floats, Scalar, check_count, check_vector, frozen
 from speedlib.estimators import ValueEstimate, conditional_variance, is_estimable
 from speedlib.rewards import Rewards
+from speedlib.strategies._estimation import estimate_of_what_came
 from speedlib.trials import Commitment, Setting, Strategy, Trial
 
 __all__ = ["ByScatters", "ByScattersTrial", "Plan", "check_first_stage", "deviations"]
@@ -243,15 +244,7 @@ class ByScattersTrial(Trial):
         _, coefficients = self._known()
         used = self.rewards + self._came(rewards)
         learnt = np.zeros(used.counts.shape) if self._now.first is None else self._now.first
-        variance, free = variance_within(coefficients, used, learnt)
-        known = ~np.any((coefficients != 0) & (used.counts == 0), axis=-1)
-        sure = known & is_estimable(coefficients, self.setting.features, self.setting.direction)
-        return ValueEstimate(
-            np.sum(coefficients * used.means, axis=-1),
-            np.where(sure, np.sqrt(variance), np.inf),
-            np.asarray(sure),
-            free,
-        )
+        return estimate_of_what_came(coefficients, used, learnt, self.setting)
 
     def _state(self) -> dict[str, Any]:
         now = self._now

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from speedlib._within import variance_within
 from speedlib.checks import Counts, Floats
 from speedlib.covariance import covariance_estimate
 from speedlib.estimators import (
@@ -151,3 +152,33 @@ def _error_within(rewards: Rewards, average: Floats, rounds: int) -> Floats:
     variances = np.where(repeated, sample, mean)
     error = np.sqrt(np.sum(rewards.counts * variances, axis=-1)) / rounds
     return np.where(actions[..., 0] > 0, error, np.inf)
+
+
+def estimate_of_what_came(
+    coefficients: Floats, used: Rewards, learnt: Floats, setting: Setting
+) -> ValueEstimate:
+    """Return the estimate that combines the mean rewards that came, with its error from scatter.
+
+    The error is infinite if an action with a coefficient has no reward, or if the combination is
+    not the value of the policy.
+
+    Parameters
+    ----------
+    coefficients : array, shape (..., A)
+        The coefficients of the mean rewards.
+    used : Rewards
+        The rewards that came.
+    learnt : array, shape (..., A)
+        The variances known before, as `speedlib._within.variance_within` uses them.
+    setting : Setting
+        Features and direction.
+    """
+    variance, free = variance_within(coefficients, used, learnt)
+    known = ~np.any((coefficients != 0) & (used.counts == 0), axis=-1)
+    sure = known & is_estimable(coefficients, setting.features, setting.direction)
+    return ValueEstimate(
+        np.sum(coefficients * used.means, axis=-1),
+        np.where(sure, np.sqrt(variance), np.inf),
+        np.asarray(sure),
+        free,
+    )

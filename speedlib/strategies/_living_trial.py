@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._trial_json import read_counts, read_rewards, read_shares
-from speedlib._within import variance_within
 from speedlib.checks import (
     Counts,
     Floats,
@@ -18,10 +17,11 @@ from speedlib.checks import (
     frozen,
 )
 from speedlib.covariance import CovarianceEstimate
-from speedlib.estimators import ValueEstimate, is_estimable
+from speedlib.estimators import ValueEstimate
 from speedlib.exploration import exploration_counts
 from speedlib.limits import Limits
 from speedlib.rewards import Rewards
+from speedlib.strategies._estimation import estimate_of_what_came
 from speedlib.strategies._own import check_determined
 from speedlib.trials import Commitment, Setting, Trial
 
@@ -193,15 +193,7 @@ class LivingTrial(Trial):
             raise ValueError("rewards: none came since the trial has committed")
         setting = self.setting.for_policy(policy)
         combination = self.strategy.combination(used.counts, self.variances, setting)
-        known = ~np.any((combination != 0) & (used.counts == 0), axis=-1)
-        sure = known & is_estimable(combination, setting.features, setting.direction)
-        variance, free = variance_within(combination, used, self.variances)
-        return ValueEstimate(
-            np.sum(combination * used.means, axis=-1),
-            np.where(sure, np.sqrt(variance), np.inf),
-            np.asarray(sure),
-            free,
-        )
+        return estimate_of_what_came(combination, used, self.variances, setting)
 
     def _state(self) -> dict[str, Any]:
         return {

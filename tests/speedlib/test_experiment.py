@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -16,7 +10,6 @@ from speedlib import (
     SPEED,
     AdaptiveNeyman,
     BookedOptimism,
-    LinearBandit,
     OnPolicy,
     Oracle,
     PerArm,
@@ -30,7 +23,7 @@ from speedlib import (
 )
 from speedlib.experiment import Experiment
 
-from . import ten_days
+from .small_experiment import experiment, pull
 from .ten_days import FEATURES, POLICY, TRUTH, WORLD
 
 STRATEGIES = [
@@ -45,14 +38,6 @@ STRATEGIES = [
     AdaptiveNeyman.many(support=(0, 2, 6)),
 ]
 NAMED = pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
-
-
-def experiment(strategy: Strategy, rounds: int = 600, **changes) -> Experiment:
-    return Experiment(strategy, FEATURES, POLICY, rounds, seed=3, **changes)
-
-
-def pull(counts: np.ndarray, seed: int) -> Rewards:
-    return WORLD.pull(counts, np.random.default_rng(seed))
 
 
 @NAMED
@@ -376,59 +361,7 @@ def test_who_takes_no_costs_says_so() -> None:
         PerArm().begin(FEATURES, np.stack([POLICY, POLICY]), 10, rng=1)
 
 
-# --- text -----------------------------------------------------------------------------------------
-
-
-def test_the_text_can_be_read_by_people() -> None:
-    text = experiment(SPEED.practical(), names=list("abcdefgh")).to_json()
-    parts = json.loads(text)
-    assert (parts["format"], parts["version"]) == ("speedlib experiment", 1)
-    assert parts["strategy"]["class"] == "SPEED"
-    assert '\n  "names": ["a", "b"' in text
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t[:100], "text: is no JSON, or was cut off"),
-        (lambda t: "[1, 2]", "text: expected the format 'speedlib experiment'; got None"),
-        (lambda t: t.replace('"version": 1', '"version": 2'), "version 2 .* reads 1: install"),
-        (lambda t: t.replace('"version": 1', '"version": "1"'), "version must be a whole number"),
-        (lambda t: t.replace('"asked"', '"bsked"', 1), "text: has no part 'asked'"),
-        (lambda t: t.replace('"SPEED"', '"Mine"'), "the text names 'Mine', .* strategy="),
-        (lambda t: t.replace('"explored"', '"other"', 1), "does not fit SPEED|state"),
-    ],
-)
-def test_other_texts_are_refused(change, message: str) -> None:
-    text = experiment(SPEED.practical()).to_json()
-    with pytest.raises(ValueError, match=message):
-        Experiment.from_json(change(text))
-
-
-def test_a_strategy_of_ones_own_is_passed_again() -> None:
-    class Mine(SPEED):
-        default_name = "Mine"
-
-    text = experiment(Mine(exploration="uniform")).to_json()
-    with pytest.raises(ValueError, match="names 'Mine'"):
-        Experiment.from_json(text)
-    again = Experiment.from_json(text, Mine(exploration="uniform"))
-    assert again.planned.tolist() == experiment(Mine(exploration="uniform")).planned.tolist()
-
-
-def test_only_single_trials_become_text() -> None:
-    trial = SPEED().begin(FEATURES, POLICY, 100, rng=1, replications=2)
-    with pytest.raises(ValueError, match="to_json: is for single trials"):
-        trial.to_json()
-
-
-def test_rewards_through_json_to_the_last_bit() -> None:
-    rewards = pull(np.array([3, 0, 1, 7, 2, 2, 9, 4]), 1)
-    again = Rewards.from_json(rewards.to_json())
-    for name in ("counts", "means", "scatters"):
-        assert getattr(again, name).tolist() == getattr(rewards, name).tolist()
-    with pytest.raises(ValueError, match="format 'speedlib rewards'"):
-        Rewards.from_json(experiment(SPEED()).to_json())
+# --- rewards that cannot be -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -445,41 +378,3 @@ def test_rewards_through_json_to_the_last_bit() -> None:
 def test_rewards_that_cannot_be_are_refused(arguments: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         experiment(SPEED()).tell(*arguments)
-
-
-# --- ten days -------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_ten_days_with_a_new_process_each_day(tmp_path: Path) -> None:
-    """Each day a program that ends; all in one process gives the same text."""
-    for day in range(1, ten_days.DAYS + 1):
-        subprocess.run(
-            [sys.executable, ten_days.__file__, str(tmp_path), str(day), "11"],
-            check=True,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )
-    text = (tmp_path / "experiment.json").read_text("utf-8")
-    found, expected = Experiment.from_json(text), ten_days.play(11)
-    assert found.books.asked.tolist() == expected.books.asked.tolist()
-    assert found.books.asked.sum() == ten_days.ROUNDS
-    assert found.books.written_off.sum() + found.books.owed.sum() > 0
-    low, high = found.estimate().interval()
-    assert (float(low), float(high)) == pytest.approx(
-        tuple(map(float, expected.estimate().interval())), rel=1e-12
-    )
-
-
-@pytest.mark.slow
-def test_intervals_of_ten_days_hold() -> None:
-    """150 experiments: with a coverage of 95 %, fewer than 131 hold once in a million times."""
-    held = 0
-    for seed in range(150):
-        low, high = ten_days.play(seed).estimate().interval(0.95)
-        held += low <= TRUTH <= high
-    assert held >= stats.binom.ppf(1e-6, 150, 0.95)
-
-
-def test_the_world_of_the_ten_days() -> None:
-    assert isinstance(WORLD, LinearBandit)
-    assert WORLD.value(POLICY) == pytest.approx(TRUTH)

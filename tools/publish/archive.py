@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from pathlib import Path
+
+from speedbook.paths import write_atomically
 
 #: The folder in the archive.
 TOP = "speed-companion-book"
@@ -34,17 +37,13 @@ def make_zip(html: Path, out: Path) -> int:
     """
     if not (html / "index.html").is_file():
         raise RuntimeError(f"there is no book in {html}: `make book` builds it")
-    out.parent.mkdir(parents=True, exist_ok=True)
     files = sorted(path for path in html.rglob("*") if path.is_file())
-    half = out.with_name(f".{out.name}.part")
-    try:
-        with zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED) as archive:
-            _add(archive, "README.txt", READ_ME.encode())
-            for path in files:
-                _add(archive, path.relative_to(html).as_posix(), path.read_bytes())
-        half.replace(out)
-    finally:
-        half.unlink(missing_ok=True)
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        _add(archive, "README.txt", READ_ME.encode())
+        for path in files:
+            _add(archive, path.relative_to(html).as_posix(), path.read_bytes())
+    write_atomically(out, whole.getvalue())
     return len(files) + 1
 
 

@@ -25,6 +25,7 @@ from pypdf.generic import (
     NullObject,
 )
 
+from speedbook.paths import write_atomically
 from tools.audit.__main__ import a_browser
 from tools.publish.pages import Page, anchors, destination, reading_order
 
@@ -140,13 +141,9 @@ def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], 
         cover = Part(Page("", "Contents", 1, ""), front(length))
     writer = join([cover, *parts], html)
     writer.add_metadata({"/Title": TITLE, "/Subject": about})
-    out.parent.mkdir(parents=True, exist_ok=True)
-    half = out.with_name(f".{out.name}.part")
-    try:
-        writer.write(half)
-        half.replace(out)
-    finally:
-        half.unlink(missing_ok=True)
+    whole = io.BytesIO()
+    writer.write(whole)
+    write_atomically(out, whole.getvalue())
     return len(writer.pages)
 
 
