@@ -6,6 +6,7 @@ checks and holds them; `speedlib.designs.optimal_design` finds the best design w
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -197,11 +198,14 @@ def _filled(shares: Floats, low: Floats, high: Floats) -> Floats:
     some = shares > 0
     ends = np.concatenate([low[some] / shares[some], high[some] / shares[some]])
     ends = np.unique(np.append(ends, 0.0))
-    sums = np.array([np.clip(t * shares, low, high).sum() for t in ends])
-    place = int(np.clip(np.searchsorted(sums, 1.0), 1, len(ends) - 1)) if len(ends) > 1 else 0
-    if place == 0:
+    if len(ends) == 1:
         return low
-    before, after = sums[place - 1], sums[place]
+
+    def total(t: float) -> float:
+        return float(np.clip(t * shares, low, high).sum())
+
+    place = min(max(bisect_left(ends, 1.0, key=total), 1), len(ends) - 1)
+    before, after = total(ends[place - 1]), total(ends[place])
     part = 1.0 if after <= before else min(1.0, max(0.0, (1.0 - before) / (after - before)))
     t = ends[place - 1] + part * (ends[place] - ends[place - 1])
     found = np.clip(t * shares, low, high)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from speedbook.notebook.files import KERNEL, cell_name, code_cells, read_notebook
 from speedbook.paths import FULL, file_fault
@@ -98,19 +99,45 @@ def execute(job: Job) -> Finished:
     for attempt in range(1, START_ATTEMPTS + 1):
         job.output.unlink(missing_ok=True)
         try:
-            _papermill(job)
-            failure = ""
-        except Exception as error:
-            begun = _last_begun_cell(job.output)
-            failure = _describe(error, begun, job.timeout, job.output)
-            died = _died(error)
-            if begun is None and _may_start_next_time(error) and attempt < START_ATTEMPTS:
-                continue
-        break
+            failure, died, again = _attempt(job)
+        except OSError as error:  # there is no place for a temporary file
+            failure, again = _describe(error, None, job.timeout, job.output), False
+        if not again or attempt == START_ATTEMPTS:
+            break
     return Finished(job, round(time.perf_counter() - started, 1), failure, died)
 
 
-def _papermill(job: Job) -> None:
+def _attempt(job: Job) -> tuple[str, bool, bool]:
+    """Return how a run failed, whether its kernel died, and whether to start it once more."""
+    with tempfile.TemporaryFile() as said:
+        try:
+            _papermill(job, said)
+        except Exception as error:
+            begun = _last_begun_cell(job.output)
+            failure, died = _describe(error, begun, job.timeout, job.output), _died(error)
+            if begun is None or died:
+                said.seek(0)
+                words = said.read().decode(errors="replace").splitlines()[-ERROR_LINES:]
+                failure = "\n    ".join([failure, *words])
+            return failure, died, begun is None and _may_start_next_time(error)
+    return "", False, False
+
+
+def _kernels_that_write_to(said: IO[bytes]) -> type:
+    """Return a manager of kernels whose own messages go to a file.
+
+    Starts are repeated: a user needs to see why one failed only if the last one does.
+    """
+    from jupyter_client.manager import AsyncKernelManager
+
+    class Kernels(AsyncKernelManager):
+        async def start_kernel(self, **how: Any) -> None:  # type: ignore[override]
+            await super().start_kernel(**how, stderr=said)
+
+    return Kernels
+
+
+def _papermill(job: Job, said: IO[bytes]) -> None:
     import papermill
 
     papermill.execute_notebook(
@@ -124,6 +151,7 @@ def _papermill(job: Job) -> None:
         execution_timeout=job.timeout,
         shutdown_kernel="immediate",
         extra_arguments=KERNEL_ARGUMENTS,
+        kernel_manager_class=_kernels_that_write_to(said),
         on_cell_start=_note_cell(job.progress),
         resources={"metadata": {"path": str(job.source.parent)}},
     )

@@ -150,7 +150,8 @@ class _Problem:
     def design(self, inner: Floats) -> Floats:
         """Return the design b for p."""
         b = self.limits.least + self.free * inner / max(float(inner.sum()), SMALLEST)
-        return np.asarray(b / b.sum())
+        # Scaling to a sum of 1 may lift a share above its bound: then the others give way.
+        return self.limits.nearest(b / b.sum())
 
     def snapped(self, inner: Floats, share: float) -> Floats:
         """Return the design with shares near a bound put on it."""

@@ -94,14 +94,16 @@ tries = pathlib.Path(sys.argv[1])
 count = len(tries.read_text()) if tries.exists() else 0
 tries.write_text("x" * (count + 1))
 if count < int(sys.argv[2]):
-    sys.exit(1)
+    sys.exit("this port is taken")
 from ipykernel.kernelapp import launch_new_instance
 launch_new_instance(argv=["-f", sys.argv[3]])
 """
 
 
 @pytest.mark.parametrize(("bad_starts", "tries"), [(1, 2), (99, 3)])
-def test_only_the_start_of_a_kernel_is_repeated(run, tmp_path, monkeypatch, bad_starts, tries):
+def test_only_the_start_of_a_kernel_is_repeated(
+    run, tmp_path, monkeypatch, capfd, bad_starts, tries
+):
     program, log = tmp_path / "starter.py", tmp_path / "tries"
     program.write_text(STARTER)
     argv = [sys.executable, str(program), str(log), str(bad_starts), "{connection_file}"]
@@ -111,6 +113,9 @@ def test_only_the_start_of_a_kernel_is_repeated(run, tmp_path, monkeypatch, bad_
     assert log.read_text() == "x" * tries
     expected = "cell 3 (1 / 0)" if tries == 2 else "the kernel python3 did not start"
     assert end.failure.startswith(expected)
+    # Words of a failed start are told if the last one fails, and never on the terminal.
+    assert ("this port is taken" in end.failure) == (tries == 3)
+    assert "port" not in "".join(capfd.readouterr())
 
 
 def test_a_killed_worker_fails_its_notebooks_and_no_more(tmp_path, monkeypatch, tiny_notebook):

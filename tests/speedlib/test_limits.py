@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from speedlib import DesignWarning, design_efficiency, optimal_design, pe_loss
+from speedlib._tolerances import SNAPS
 from speedlib.limits import Limits
+from speedlib.solvers._limited import _Problem
 
 KINDS = ("costs", "least", "most", "both", "all", "policies", "policies within", "A", "linear")
 
@@ -110,6 +112,21 @@ def test_the_certificate_can_be_checked_by_hand(kind: str, seed: int) -> None:
         bound = float(case.root[:, 0] @ design.dual) ** 2
         assert bound == pytest.approx(design.value * design.efficiency_bound, rel=1e-9)
         assert bound >= design.value * (1 - 2e-8)
+
+
+@given(st.integers(2, 12), st.integers(0, 10**6), st.sampled_from(SNAPS))
+def test_no_share_exceeds_its_bound_where_others_are_put_on_theirs(
+    n: int, seed: int, snap: float
+) -> None:
+    """The solver ends with shares near their bounds: some are put on them, the rest is scaled."""
+    rng = np.random.default_rng(seed)
+    most = np.minimum(1, rng.uniform(1, 3, n) / n)
+    problem = _Problem(rng.normal(size=(n, 2)), np.eye(2), Limits.of(n, most=most))
+    near = most * (1 - 10.0 ** rng.uniform(-10, -2, n))
+    inner = np.where(rng.random(n) < 0.7, near, 10.0 ** rng.uniform(-11, -1, n) / n)
+    for design in (problem.design(inner), problem.snapped(inner, snap)):
+        assert np.all(design <= most + 1e-15) and np.all(design >= 0)
+        assert design.sum() == pytest.approx(1, abs=1e-14)
 
 
 def test_two_actions_by_hand() -> None:
