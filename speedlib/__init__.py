@@ -59,7 +59,7 @@ from speedlib.strategies import (
 )
 from speedlib.trials import Commitment, Strategy, Trial, commit, play
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "SPEED",
