@@ -6,7 +6,9 @@ import ast
 import functools
 import hashlib
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -210,6 +212,36 @@ def test_workflows_follow_their_schema_and_name_targets_that_exist() -> None:
         assert line.partition("#")[0].strip() in tested
 
 
+def workflow(name: str) -> dict:
+    return yaml.safe_load(read(f".github/workflows/{name}.yml"))["jobs"]
+
+
+def test_every_system_is_tested_with_every_python_of_the_readme() -> None:
+    jobs = workflow("test")
+    assert {"run": ".ci/run"} in jobs["linux"]["steps"]
+    matrix = jobs["two-commands"]["strategy"]["matrix"]
+    assert matrix == {
+        "os": ["macos-latest", "windows-latest"],
+        "python": ["3.11", "3.12", "3.13"],
+    }
+    assert "Python 3.11, 3.12 or 3.13" in read("README.md")
+
+
+@pytest.mark.skipif(not all(map(shutil.which, ("bash", "awk", "grep"))), reason="no shell")
+def test_a_release_has_the_notes_of_its_own_version(tmp_path: Path) -> None:
+    (step,) = (s for s in workflow("publish")["release"]["steps"] if s.get("name") == "notes")
+
+    def notes(tag: str) -> str | None:
+        environment = os.environ | {"GITHUB_REF_NAME": tag, "RUNNER_TEMP": str(tmp_path)}
+        command = ["bash", "-e", "-c", step["run"]]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True)
+        return None if done.returncode else (tmp_path / "notes.md").read_text(encoding="utf-8")
+
+    ours = notes(f"v{speedlib.__version__}")
+    assert ours and ours.strip() in read("CHANGELOG.md") and "\n## " not in ours
+    assert notes("v9.9.9") is notes(f"v{speedlib.__version__}.1") is None
+
+
 def test_zenodo_is_given_what_the_citation_says() -> None:
     ours, citation = json.loads(read(".zenodo.json")), yaml.safe_load(read("CITATION.cff"))
     assert ours["title"] == citation["title"]
@@ -254,6 +286,12 @@ def test_the_citation_names_this_version_and_the_paper_of_the_bibliography() -> 
     citation = yaml.safe_load(read("CITATION.cff"))
     assert {"cff-version", "message", "title", "authors"} <= citation.keys()
     assert citation["version"] == speedlib.__version__
+    newest = re.findall(r"^## (\d\S*) – (\S+)$", read("CHANGELOG.md"), re.MULTILINE)[0]
+    assert newest == (speedlib.__version__, str(citation["date-released"]))
+    command = [sys.executable, "-m", "check_jsonschema", "CITATION.cff"]
+    schema = ["--builtin-schema", "vendor.citation-file-format"]
+    done = subprocess.run([*command, *schema], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
     (paper,) = citation["references"]
     entry = parse_file(str(ROOT / "book" / "references.bib")).entries["mukherjee2024speed"]
     assert paper["title"] == re.sub("[{}]", "", entry.fields["title"])
@@ -281,6 +319,14 @@ def test_the_pages_name_only_targets_that_exist() -> None:
         text = page.read_text(encoding="utf-8")
         named = set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE))
         assert named <= make_targets(), page.name
+
+
+def test_the_readme_has_one_screen_for_each_reader() -> None:
+    text = read("README.md")
+    assert max(map(len, text.splitlines())) <= 125
+    screens = dict(part.split("\n", 1) for part in text.split("\n## ")[1:])
+    for name in ("Read it", "Rerun it", "Use it"):
+        assert len(screens[name].splitlines()) <= 48, name
 
 
 @pytest.mark.parametrize("page", PAGES)
