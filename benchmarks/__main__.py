@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-NAMES = ("pe_one", "pe_many", "a_and_d", "simulation", "growth", "explorer")
+NAMES = ("pe_one", "pe_many", "a_and_d", "simulation", "growth", "explorer", "waits", "commands")
 
 #: Settings of some machines that make OpenBLAS behave differently from a reader's.
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")

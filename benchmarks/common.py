@@ -177,6 +177,23 @@ def costing(case: str, unit: str, outcome: Race, gap: float, most: float) -> Row
     }
 
 
+def within(case: str, seconds: float, most: float, every: list[float]) -> Row:
+    """Describe a time against its bound: the ratio is the part of the bound that it takes."""
+    return {
+        "case": case,
+        "peer": "bound",
+        "seconds": seconds,
+        "peer_seconds": most,
+        "ratio": seconds / most,
+        "meaning": "part of the bound",
+        "gap": None,
+        "peer_gap": None,
+        "target": "<= 1",
+        "met": seconds <= most,
+        "all_seconds": every,
+    }
+
+
 def machine() -> Row:
     """Describe processor, versions and BLAS."""
     model = platform.processor()
