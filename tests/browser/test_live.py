@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -211,6 +212,21 @@ def test_formulas_in_outputs_are_set_whatever_their_kind(window: Any) -> None:
     own = raised('<table class="dataframe"><th>d² n^(-3/2)</th></table>')
     assert html in own
     assert here.visit.faults == []
+
+
+def test_a_page_runs_where_there_is_no_network(html: Path) -> None:
+    """Server, kernel and browser in a network of their own, which reaches no other computer."""
+    inside = ["unshare", "--map-root-user", "--net", "sh", "-c"]
+    if shutil.which("unshare") is None or shutil.which("ip") is None:
+        pytest.skip("unshare or ip is missing")
+    if subprocess.run([*inside, "ip link set lo up"], capture_output=True).returncode:
+        pytest.skip("this system lets no user make a network of their own")
+    test = f"{__file__}::{test_formulas_in_outputs_are_set_whatever_their_kind.__name__}"
+    ask = 'ip link set lo up && exec "$0" -m pytest -q -n 0 -p no:cacheprovider -m browser "$1"'
+    done = subprocess.run(
+        [*inside, ask, sys.executable, test], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_two_windows_do_not_disturb_each_other(window: Any, served: Served) -> None:
