@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from speedbook.notebook.files import read_notebook
+
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 #: What lies in `_static` is copied and no page.
@@ -35,3 +37,24 @@ def test_every_page_and_notebook_is_in_the_table_of_contents() -> None:
 def test_configuration_and_style_name_no_server(name: str) -> None:
     assert "//cdn" not in (text := (ROOT / name).read_text(encoding="utf-8"))
     assert not re.search(r"https?://", text)
+
+
+#: The head of a Markdown table whose cells are all empty, and the line below it.
+EMPTY_HEAD = re.compile(r"^\|(?:[ \t]*\|)+[ \t]*\n(?=\|[ \t:|-]+$)", re.M)
+
+
+def markdown(path: Path) -> str:
+    """Return the Markdown of a page or of a notebook's cells."""
+    if path.suffix == ".md":
+        return path.read_text(encoding="utf-8")
+    cells = read_notebook(path).cells
+    return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
+def test_every_table_has_heads() -> None:
+    assert EMPTY_HEAD.search("Text\n\n| | |\n|---|--:|\n| a | b |\n")
+    assert not EMPTY_HEAD.search("| | b |\n|---|---|\n| | |\n")
+    sources = [*PAGES, *(ROOT / "notebooks").rglob("*.ipynb")]
+    shown = [path for path in sources if ".ipynb_checkpoints" not in path.parts]
+    headless = [path.relative_to(ROOT) for path in shown if EMPTY_HEAD.search(markdown(path))]
+    assert headless == []

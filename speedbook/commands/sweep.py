@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,11 +26,13 @@ from speedbook.run.folder import FIGURES, RUNS, at_defaults
 from speedbook.run.joined import joined_table
 from speedbook.run.lock import only_one
 from speedbook.run.loopback import require_loopback
-from speedbook.run.manifest import Manifest, read_manifest
+from speedbook.run.manifest import read_manifest
 from speedbook.run.sweep import (
     SWEEPS,
+    Finished,
     Point,
     Sweep,
+    SweepResults,
     new_plan,
     read_code,
     read_plan,
@@ -44,8 +46,6 @@ LOCK = ".lock"
 PROCESSES = 2
 #: The most points that a dry run lists, and the number of earlier runs that give the time.
 LISTED, RECENT = 50, 9
-
-Finished = dict[int, tuple[Path, Manifest]]
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def _run(made: Sweep, options: Options, reporter: Reporter) -> ExitCode:
         failures[number] = "the code, the data or a file changed while the sweep ran"
     for number, failure in sorted(failures.items()):
         reporter.fail(f"{made.label(points[number])}: {failure}")
-    return _report(made, finished, failures, reporter)
+    return _report(SweepResults(made, finished, failures), reporter)
 
 
 def _task(made: Sweep, point: Point) -> Task:
@@ -288,19 +288,18 @@ def _outcomes(
         raise CommandError(ExitCode.USAGE, str(error)) from None
 
 
-def _report(
-    made: Sweep, finished: Finished, failures: Mapping[int, str], reporter: Reporter
-) -> ExitCode:
+def _report(results: SweepResults, reporter: Reporter) -> ExitCode:
     # The import takes two seconds, in which wrong values can be refused.
     from speedbook.press.sweep_page import TABLE, write_sweep_page
 
+    made, failures = results.sweep, results.failures
     if changed := read_code(at_defaults(made.base.root, made.base.name)).differences(
         made.plan.code
     ):
         reporter.fail(f"While the sweep ran, {', '.join(changed)} changed.")
     with reporter.busy("Writing the table and the page …"):
-        write_atomically(made.folder / TABLE, joined_table(made, finished, failures))
-        page = write_sweep_page(made, finished, failures)
+        write_atomically(made.folder / TABLE, joined_table(results))
+        page = write_sweep_page(results)
     if failures:
         reporter.fail(
             f"{counted(len(failures), 'point')} of {len(made.points):,} failed; the same command "

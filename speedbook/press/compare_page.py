@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbformat import NotebookNode
 
 from speedbook.claims.cards import level_text, rounded_record
 from speedbook.claims.rules import Verdict
 from speedbook.notebook.values import as_shown
+from speedbook.press.single_page import single_page
 from speedbook.run.comparison import (
     Comparison,
     Pair,
@@ -61,27 +60,19 @@ def write_page(
         }
         for place, pair in enumerate(comparison.pairs)
     ]
-    environment = Environment(
-        autoescape=True,
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {
-        "badge": _badge,
-        "found": found_text,
-        "difference": difference_text,
-        "size": size_text,
-        "level": lambda record: level_text(record.get("level")),
-        "most_pairs": MOST_PAIRS,
-    }
-    return environment.get_template("compare_page.html").render(
+    return single_page(
+        "compare_page.html",
         it=comparison,
         parts=parts,
         titles=titles,
         conclusion=conclusion(comparison),
         rule=rule_text(comparison),
+        most_pairs=MOST_PAIRS,
+        badge=_badge,
+        found=found_text,
+        difference=difference_text,
+        size=size_text,
+        level=lambda record: level_text(record.get("level")),
     )
 
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import yaml
 from docutils.core import publish_parts
-from jinja2 import Environment, FileSystemLoader
 from nbformat import NotebookNode
 from pybtex.database import parse_file
 from pybtex.exceptions import PybtexError
@@ -34,7 +33,9 @@ from speedbook.press.attachments import STAND_IN, with_stand_ins
 from speedbook.press.displayed import displayed
 from speedbook.press.front_matter import split_first
 from speedbook.press.lead import tagged_cells, take_lead
+from speedbook.press.powers import raised
 from speedbook.press.run_reader import Book, Reader
+from speedbook.press.single_page import single_page
 from speedbook.run.execution import ANSI
 from speedbook.run.folder import Request
 from speedbook.run.folder import facts as run_facts
@@ -142,9 +143,9 @@ def page_html(
     mathjax = json.dumps({"tex": {"macros": dict(macros)}, "options": {"enableMenu": False}})
     name, file = MATHJAX
     source = Path(str(distribution(name).locate_file(file))).read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, loader=FileSystemLoader(Path(__file__).parent))
-    return environment.get_template("run_page.html").render(
-        parts,
+    return single_page(
+        "run_page.html",
+        **{name: parts[name] for name in ("title", "body_pre_docinfo", "docinfo")},
         body=STAND_IN.sub(lambda found: pictures.get(found[0], found[0]), parts["body"]),
         # Text that would end a script, or keep it from ending, can only occur in strings.
         script=re.sub("(?i)<(?=/script|!--)", r"\\x3C", f"MathJax = {mathjax};\n{source}"),
@@ -254,7 +255,7 @@ def _shown(data: Mapping[str, str], about: Mapping[str, Any], captioned: bool) -
         # With a caption it is already in a figure.
         return {"text/html": picture if captioned else f"<figure>{picture}</figure>"}
     for kind in (kind for kind in TEXTS if len(data.get(kind, "")) in range(1, MOST)):
-        html = _without_formulas(data[kind]) if kind == "text/html" else displayed(data[kind])
+        html = _table_html(data[kind]) if kind == "text/html" else displayed(data[kind])
         return {"text/html": html}
     return {"text/plain": _short(data.get("text/plain", ""))}
 
@@ -266,6 +267,6 @@ def _picture(kind: str, content: str, about: Mapping[str, Any]) -> str:
     return f'<img src="data:{kind};base64,{code}" alt="{alt}"{width}>'
 
 
-def _without_formulas(html: str) -> str:
-    r"""Keep MathJax out of pandas tables, where a column may be called ``\(x\)``."""
-    return DATA_FRAME.sub(r"\g<0>mathjax_ignore ", html)
+def _table_html(html: str) -> str:
+    r"""Raise powers in pandas tables, but keep MathJax out: a column may be called ``\(x\)``."""
+    return DATA_FRAME.sub(r"\g<0>mathjax_ignore ", raised(html))

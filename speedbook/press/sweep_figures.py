@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,7 @@ from speedbook.claims.rules import Verdict
 from speedbook.figures import COLOURS, GREY, REFERENCE, in_figure
 from speedbook.notebook.parameters import Value
 from speedbook.notebook.values import as_shown
-from speedbook.run.manifest import Manifest
-from speedbook.run.sweep import Sweep
+from speedbook.run.sweep import Sweep, SweepResults
 from speedbook.text import rounded
 
 #: The form of the marker of each verdict; others get the last.
@@ -51,14 +50,15 @@ APART = 0.06
 SMALL, MOST_PICTURES = 560, 60
 
 
-def record_frame(sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]]) -> pd.DataFrame:
+def record_frame(results: SweepResults) -> pd.DataFrame:
     """Return a row for each record: point, claim, the swept parameters, numbers and verdict."""
     rows = []
-    for point in sweep.points:
-        if point.number not in finished:
+    for point in results.sweep.points:
+        if point.number not in results.finished:
             continue
-        values = {name: point.request.values[name] for name in sweep.plan.swept}
-        for claim, record in finished[point.number][1].results.records.items():
+        _, manifest = results.finished[point.number]
+        values = {name: point.request.values[name] for name in results.sweep.plan.swept}
+        for claim, record in manifest.results.records.items():
             low, high = record["interval"]
             numbers = {"estimate": record["estimate"], "low": low, "high": high}
             about = {"point": point.number, "claim": claim, "verdict": record["verdict"]}
@@ -207,14 +207,13 @@ class Picture:
     png: bytes
 
 
-def lead_pictures(
-    sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]], name: str
-) -> list[Picture]:
+def lead_pictures(results: SweepResults, name: str) -> list[Picture]:
     """Return small copies of a picture, from the finished runs of the first points."""
+    sweep = results.sweep
     found: list[Picture] = []
     for point in sweep.points:
-        if point.number in finished and len(found) < MOST_PICTURES:
-            folder, _ = finished[point.number]
+        if point.number in results.finished and len(found) < MOST_PICTURES:
+            folder, _ = results.finished[point.number]
             path = folder / "figures" / f"{name}.png"
             if path.is_file():
                 page = (folder / f"{sweep.base.stem}.html").relative_to(sweep.folder).as_posix()

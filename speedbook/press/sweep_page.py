@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-from jinja2 import Environment, FileSystemLoader
 
 from speedbook.claims.cards import badge_html, rounded_record
 from speedbook.claims.registry import load_registry
@@ -23,6 +22,7 @@ from speedbook.notebook.files import read_notebook
 from speedbook.notebook.values import as_shown
 from speedbook.paths import write_atomically
 from speedbook.press.lead import tagged_cells
+from speedbook.press.single_page import single_page
 from speedbook.press.sweep_figures import (
     MOST_PICTURES,
     description,
@@ -31,8 +31,7 @@ from speedbook.press.sweep_figures import (
     record_frame,
 )
 from speedbook.run.failures import cause
-from speedbook.run.manifest import Manifest
-from speedbook.run.sweep import Point, Sweep
+from speedbook.run.sweep import Point, SweepResults
 from speedbook.text import counted, duration
 
 FIGURES = "figures"
@@ -53,29 +52,16 @@ class Line:
     found: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def write_sweep_page(
-    sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]], failures: Mapping[int, str]
-) -> Path:
-    """Write the page, and the pictures of the claims as PNG and SVG; return the page's path.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    finished : mapping
-        Folder and manifest of each finished point, by its number.
-    failures : mapping
-        Why a point failed, by its number.
-    """
-    registry = load_registry(sweep.base.root)
-    titles = {claim.id: claim for claim in registry.claims}
-    lead = _lead(sweep, finished)
-    title = sweep.base.notebook.cells[0].source.strip().splitlines()[0].lstrip("# ")
-    environment = Environment(autoescape=True, loader=FileSystemLoader(Path(__file__).parent))
-    pictures = lead_pictures(sweep, finished, lead) if lead else []
-    page = environment.get_template("sweep_page.html").render(
-        title=title,
-        facts=_facts(sweep, finished),
+def write_sweep_page(results: SweepResults) -> Path:
+    """Write the page, and the pictures of the claims as PNG and SVG; return the page's path."""
+    sweep, finished = results.sweep, results.finished
+    titles = {claim.id: claim for claim in load_registry(sweep.base.root).claims}
+    lead = _lead(results)
+    pictures = lead_pictures(results, lead) if lead else []
+    page = single_page(
+        "sweep_page.html",
+        title=sweep.base.notebook.cells[0].source.strip().splitlines()[0].lstrip("# "),
+        facts=_facts(results),
         swept=sweep.plan.swept,
         fixed={
             p.name: as_shown(values)
@@ -83,9 +69,9 @@ def write_sweep_page(
             if (values := sweep.points[0].request.values[p.name]) != p.default
             and p.name not in sweep.plan.swept
         },
-        lines=[_line(sweep, point, finished, failures) for point in sweep.points],
-        claims={name: titles[name] for name in _claims(finished) if name in titles},
-        figures=_figures(sweep, finished),
+        lines=[_line(results, point) for point in sweep.points],
+        claims={name: titles[name] for name in results.claims if name in titles},
+        figures=_figures(results),
         pictures=[(each, b64encode(each.png).decode()) for each in pictures],
         left_out=max(0, len(finished) - MOST_PICTURES) if pictures else 0,
         table=TABLE,
@@ -95,32 +81,24 @@ def write_sweep_page(
     return sweep.folder / PAGE
 
 
-def _claims(finished: Mapping[int, tuple[Path, Manifest]]) -> list[str]:
-    records = (manifest.results.records for _, manifest in finished.values())
-    return list(dict.fromkeys(name for each in records for name in each))
-
-
-def _facts(sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]]) -> list[str]:
+def _facts(results: SweepResults) -> list[str]:
+    plan, finished = results.sweep.plan, results.finished
     seconds = sum(manifest.seconds for _, manifest in finished.values())
     return [
-        f"A sweep of {sweep.plan.notebook} over {' and '.join(sweep.plan.swept) or 'one point'}.",
-        f"{len(finished):,} of {counted(len(sweep.points), 'point')} finished; "
+        f"A sweep of {plan.notebook} over {' and '.join(plan.swept) or 'one point'}.",
+        f"{len(finished):,} of {counted(len(plan.points), 'point')} finished; "
         f"their runs took {duration(seconds)} together.",
     ]
 
 
-def _line(
-    sweep: Sweep,
-    point: Point,
-    finished: Mapping[int, tuple[Path, Manifest]],
-    failures: Mapping[int, str],
-) -> Line:
+def _line(results: SweepResults, point: Point) -> Line:
+    sweep = results.sweep
     values = [as_shown(point.request.values[name]) for name in sweep.plan.swept]
-    if point.number not in finished:
-        failure = failures.get(point.number, "not run")
+    if point.number not in results.finished:
+        failure = results.failures.get(point.number, "not run")
         lines = [line for line in failure.splitlines() if "unfinished run: " not in line]
         return Line(point, values, "", "", failure, cause("\n".join(lines)))
-    folder, manifest = finished[point.number]
+    folder, manifest = results.finished[point.number]
     found = {
         name: (badge_html(Verdict(record["verdict"])), " ".join(rounded_record(record)).strip())
         for name, record in manifest.results.records.items()
@@ -129,18 +107,16 @@ def _line(
     return Line(point, values, page, duration(manifest.seconds), "", found=found)
 
 
-def _figures(
-    sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]]
-) -> list[tuple[str, str, int, str]]:
+def _figures(results: SweepResults) -> list[tuple[str, str, int, str]]:
     """Return claim, PNG, width and description of each claim's picture; write PNG and SVG."""
-    frame = record_frame(sweep, finished)
+    sweep, frame = results.sweep, record_frame(results)
     if frame.empty or not sweep.plan.swept:
         return []
     rules = {claim.id: claim.rule for claim in load_registry(sweep.base.root).claims}
     drawn: list[tuple[str, str, int, str]] = []
     with plt.rc_context():
         use_style()
-        for name in _claims(finished):
+        for name in results.claims:
             rule: Any = rules.get(name)
             limits = rule.limits if rule else (float("nan"),) * 2
             fig = record_figure(frame, name, limits, sweep.plan.swept)
@@ -152,10 +128,10 @@ def _figures(
     return drawn
 
 
-def _lead(sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]]) -> str:
+def _lead(results: SweepResults) -> str:
     """Return the name of the notebook's lead picture, or of its first one; empty if it has none."""
-    for folder, manifest in finished.values():
-        executed = read_notebook(folder / f"{sweep.base.stem}.ipynb")
+    for folder, manifest in results.finished.values():
+        executed = read_notebook(folder / f"{results.sweep.base.stem}.ipynb")
         for cell in tagged_cells(executed):
             for output in shown_figures(cell):
                 return str(output.metadata["speedbook"]["figure"]["name"])

@@ -32,8 +32,7 @@ from typing import Any
 
 from speedbook.notebook.parameters import Value
 from speedbook.run.folder import FIGURES
-from speedbook.run.manifest import Manifest
-from speedbook.run.sweep import Point, Sweep
+from speedbook.run.sweep import Point, SweepResults
 
 POINT = "point"
 COLUMNS = ("kind", "name", "row", "axes", "drawn", "series", "item", "field", "number", "text")
@@ -55,21 +54,9 @@ def cell(value: Value) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else str(value)
 
 
-def joined_table(
-    sweep: Sweep, finished: Mapping[int, tuple[Path, Manifest]], failures: Mapping[int, str]
-) -> Iterator[str]:
-    """Yield the joined table as CSV, a piece for each point.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        The sweep.
-    finished : mapping
-        Folder and manifest of each finished point, by its number.
-    failures : mapping
-        Why a point failed, by its number. A point that is neither here nor in ``finished`` was not
-        run.
-    """
+def joined_table(results: SweepResults) -> Iterator[str]:
+    """Yield the joined table as CSV, a piece for each point."""
+    sweep = results.sweep
     names = list(dict.fromkeys(name for values in sweep.plan.points for name in values))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -78,17 +65,15 @@ def joined_table(
     for point in sweep.points:
         values = point.request.values
         start = [point.number, *(cell(values[name]) for name in names)]
-        run = finished.get(point.number)
         text.seek(0)
         text.truncate()
-        for row in _rows(sweep, point, names, run, failures.get(point.number, "")):
+        for row in _rows(results, point, names):
             writer.writerow([*start, *(row.get(name, "") for name in COLUMNS)])
         yield text.getvalue()
 
 
-def _rows(
-    sweep: Sweep, point: Point, names: list[str], run: tuple[Path, Manifest] | None, failure: str
-) -> Iterator[Row]:
+def _rows(results: SweepResults, point: Point, names: list[str]) -> Iterator[Row]:
+    run, failure = results.finished.get(point.number), results.failures.get(point.number, "")
     about: Row = {"kind": "run"}
     status = FINISHED if run else FAILED if failure else MISSING
     yield about | _valued("status", status)
@@ -97,7 +82,7 @@ def _rows(
     if run:
         folder, manifest = run
         yield about | _valued("seconds", manifest.seconds)
-        yield about | _valued("folder", folder.relative_to(sweep.folder).as_posix())
+        yield about | _valued("folder", folder.relative_to(results.sweep.folder).as_posix())
     for name, value in point.request.values.items():
         if name not in names:
             whole = cell(value) if isinstance(value, bool | list) else value

@@ -29,6 +29,9 @@ from speedbook.run.folder import Request
 from speedbook.run.manifest import Manifest, Setting, code_digest, named_files, read_manifest
 from speedbook.run.provenance import SHORT, data_digests, digest, file_sha256
 
+#: Folder and manifest of each finished point, by its number.
+Finished = dict[int, tuple[Path, Manifest]]
+
 PLAN = "sweep.json"
 #: Where the folders of sweeps are, below that of runs.
 SWEEPS = "sweeps"
@@ -159,7 +162,7 @@ class Sweep:
         """Write the plan."""
         write_atomically(self.folder / PLAN, self.plan.model_dump_json(indent=1) + "\n")
 
-    def finished(self) -> dict[int, tuple[Path, Manifest]]:
+    def finished(self) -> Finished:
         """Return folder and manifest of each finished point, by the point's number."""
         found: dict[str, tuple[Path, Manifest]] = {}
         for folder in sorted((self.folder / self.base.stem).glob("[0-9]*")):
@@ -184,6 +187,32 @@ class Sweep:
         """Remove what killed processes left behind; nothing may be running in the folder."""
         for path in (self.folder / self.base.stem).glob(".*-unfinished"):
             shutil.rmtree(path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class SweepResults:
+    """What the table and the page of a sweep show.
+
+    Attributes
+    ----------
+    sweep : Sweep
+        The sweep.
+    finished : dict
+        Folder and manifest of each finished point, by its number.
+    failures : mapping
+        Why a point failed, by its number. A point that is neither here nor in ``finished`` was not
+        run.
+    """
+
+    sweep: Sweep
+    finished: Finished
+    failures: Mapping[int, str]
+
+    @property
+    def claims(self) -> list[str]:
+        """The claims that the finished points recorded, each once."""
+        runs = self.finished.values()
+        return list(dict.fromkeys(name for _, run in runs for name in run.results.records))
 
 
 def _key(values: Mapping[str, Value], files: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from speedbook.press.powers import raised
 from tools.audit.measure import LOOKS, look_at, violations
 
 from .conftest import Visit
@@ -29,6 +31,18 @@ QUICK = {"replications": "20", "rounds": "100,500", "long_rounds": "100,1000"}
 CARD = ".claim-card:has(code:text-is('fig-ub-share'))"
 LEAD = ".tag_run-lead-picture img"
 ARTICLE = "() => document.querySelector('.bd-article').innerHTML"
+#: The formulas of the cards, as MathJax has set them.
+SET = ".claim-card mjx-container"
+#: Formulas in every kind of output, with the book's macros; columns with names like formulas.
+FORMULAS = r"""
+import pandas as pd
+from IPython.display import HTML, Latex, Markdown, Math, display
+
+display(Markdown(r"It falls like $\Gamma^{-1}$, and costs $5 or $6."))
+display(Latex(r"\begin{align}\bV&=\bc\bc^\top\end{align}"), Math(r"\wSigma\succeq0"))
+display(HTML(r"<p>The value is \(\bx^\top\btheta\), and \[y^2.\]</p>"))
+pd.DataFrame({r"\(q\)": [1], "d² n^(-3/2)": [2], "0.5*n^0.4": [3], "sales^2": [4]})
+"""
 
 
 class Served:
@@ -128,6 +142,9 @@ def test_another_variance_gives_another_figure_and_verdict_and_one_click_resets(
     before, book = here.page.evaluate(ARTICLE), here.picture()
     badge = here.page.locator(CARD).locator(".verdict")
     assert "checked" in badge.inner_text()
+    here.page.wait_for_function("() => document.documentElement.dataset.formulas === 'set'")
+    formulas = here.page.locator(SET).count()
+    assert formulas > 0
     here.start()
     here.run(high_variance="0.05")
     said = here.wait()
@@ -143,6 +160,9 @@ def test_another_variance_gives_another_figure_and_verdict_and_one_click_resets(
     share = here.page.locator("[data-ledger='fig-ub-share.estimate:.1%']").inner_text()
     assert share == f"{float(found):.1%}" == "8.4%"
     assert verdict[1] in here.page.locator("[data-badge='fig-ub-share']").first.inner_text()
+    # Cards show formulas as before.
+    assert here.page.locator(SET).count() == formulas
+    assert "\\(" not in "".join(here.page.locator(".claim-card").all_inner_texts())
     # Alternative texts and captions are there, and tables are tables.
     assert here.page.locator(LEAD).get_attribute("alt")
     assert here.page.locator(".cell_output.sb-live table.dataframe").count() > 3
@@ -160,6 +180,53 @@ def plain(article: str) -> str:
     """The article above its foot, without what a browser adds while a reader moves on it."""
     text = article.partition('class="sb-foot')[0]
     return re.sub(r' (?:tabindex|style|class)="[^"]*"|<p class="sb-live-jump">.*?</p>', "", text)
+
+
+def test_formulas_in_outputs_are_set_whatever_their_kind(window: Any) -> None:
+    here = window()
+    here.start()
+    here.page.evaluate(
+        """(source) => {
+          const { live } = SpeedLive.page;
+          const place = ({ id }) => live.outputs.place(id)?.querySelector(".claim-card");
+          const seen = live.cells.find(place);
+          live.cells.splice(0, live.cells.length, { ...seen, source, metadata: {} });
+        }""",
+        FORMULAS,
+    )
+    here.run()
+    assert "Done." in here.wait()
+    shown = here.page.locator(".cell_output.sb-live")
+    assert shown.count() == 1
+    assert shown.locator("mjx-container").count() == 5
+    assert here.page.locator("mjx-merror").count() == 0
+    visible = shown.inner_text()
+    assert "costs $5 or $6" in visible and "\\bx" not in visible and "align" not in visible
+    heads = shown.locator("table.dataframe thead th")
+    assert shown.locator("table.dataframe mjx-container").count() == 0
+    assert heads.all_text_contents() == ["\\(q\\)", "d² n^(−3/2)", "0.5·n^0.4", "sales^2"]
+    assert heads.locator("sup").all_inner_texts() == ["−3/2", "0.4"]
+    assert "^" not in heads.nth(1).inner_text()
+    # The kernel's table is the book's: both mend it by the same rules.
+    html = heads.nth(1).evaluate("(head) => head.outerHTML")
+    own = raised('<table class="dataframe"><th>d² n^(-3/2)</th></table>')
+    assert html in own
+    assert here.visit.faults == []
+
+
+def test_a_page_runs_where_there_is_no_network(html: Path) -> None:
+    """Server, kernel and browser in a network of their own, which reaches no other computer."""
+    inside = ["unshare", "--map-root-user", "--net", "sh", "-c"]
+    if shutil.which("unshare") is None or shutil.which("ip") is None:
+        pytest.skip("unshare or ip is missing")
+    if subprocess.run([*inside, "ip link set lo up"], capture_output=True).returncode:
+        pytest.skip("this system lets no user make a network of their own")
+    test = f"{__file__}::{test_formulas_in_outputs_are_set_whatever_their_kind.__name__}"
+    ask = 'ip link set lo up && exec "$0" -m pytest -q -n 0 -p no:cacheprovider -m browser "$1"'
+    done = subprocess.run(
+        [*inside, ask, sys.executable, test], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_two_windows_do_not_disturb_each_other(window: Any, served: Served) -> None:

@@ -43,6 +43,10 @@ def test_slides_open_from_a_folder_without_a_network(folder: Path, engine: Any, 
     page.evaluate("() => MathJax.startup.promise")
     assert page.locator("mjx-merror").count() == 0
     assert page.locator("mjx-container").count() > 5
+    # Notes are for the speaker's window.
+    notes = page.locator("aside.notes")
+    assert notes.count() > 0
+    assert not any(note.is_visible() for note in notes.all())
     for place in range(page.evaluate("() => Reveal.getTotalSlides()")):
         height, width = page.evaluate(
             """() => {

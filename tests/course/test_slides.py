@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -101,13 +102,37 @@ def test_a_lecture_has_questions_answers_and_notes(name):
     notebook = read_notebook(ROOT / "notebooks" / "class" / f"{name}.ipynb")
     kinds = [cell.metadata.slideshow.slide_type for cell in notebook.cells]
     assert set(kinds) <= {"slide", "subslide", "fragment", "skip", "notes", "-"}
-    asked = [cell.source for cell in notebook.cells if "<details>" in cell.source]
-    assert len(asked) >= 7
-    assert all(text.count("</details>") == 1 for text in asked)
     notes = [cell for cell in notebook.cells if cell.metadata.slideshow.slide_type == "notes"]
     assert notes
+    others = [cell.source for cell in notebook.cells if cell not in notes]
+    asked = [text for text in others if "<details>" in text]
+    assert len(asked) >= 7
+    assert all(text.count("</details>") == 1 for text in asked)
     # In the book nobody needs the minutes of a talk.
     assert all("remove-cell" in cell.metadata.tags for cell in notes)
+
+
+@every_lecture
+def test_notes_for_the_teacher_are_folded_in_jupyterlab_and_whole_for_the_speaker(folder, name):
+    notebook = read_notebook(ROOT / "notebooks" / "class" / f"{name}.ipynb")
+    notes = [cell for cell in notebook.cells if cell.metadata.slideshow.slide_type == "notes"]
+    html = (folder / f"{name}.html").read_text(encoding="utf-8")
+    asides = re.findall(r'<aside class="notes">(.*?)</aside>', html, re.S)
+    assert len(asides) == len(notes)
+    for cell, aside in zip(notes, asides, strict=True):
+        shown, note = cell.source.split("</summary>")
+        # What is seen on a projector before somebody opens it.
+        assert shown == "<details>\n<summary>For the teacher"
+        said = re.sub(r"\s+", " ", unescape(re.sub("<[^>]+>", "", aside))).strip()
+        assert said == " ".join(note.removesuffix("</details>").split())
+        assert "<details" not in aside
+
+
+def test_a_note_that_is_not_folded_is_refused():
+    notebook = read_notebook(ROOT / "notebooks" / "class" / "lecture-1.ipynb")
+    notebook.cells[1].source = "0:00. Say it."
+    with pytest.raises(ValueError, match=r"lecture-1: lecture-1-02: .* is not folded"):
+        slides.prepared(notebook, "lecture-1")
 
 
 def test_a_lecture_that_was_not_run_is_refused():

@@ -20,13 +20,8 @@ from speedbook.press.formulas import (
     load_formulas,
     split_statement,
 )
-from speedbook.press.sphinx.formulas import (
-    SIGN,
-    card_with_formulas,
-    said,
-    symbols_html,
-    with_scripts,
-)
+from speedbook.press.powers import SIGN
+from speedbook.press.sphinx.formulas import card_with_formulas, said, symbols_html, with_scripts
 from speedbook.press.symbols import pieces
 from speedbook.run.cache import run_key, shared_key
 

@@ -17,6 +17,11 @@ UNITS = {
         '<span class="verdict verdict-checked"><a href="l.html">'
         '<span class="verdict-symbol" aria-hidden="true">∎</span>\u00a0checked</a></span>'
     ),
+    "a badge on the page of a notebook": (
+        '<span data-badge="prop-1"><span class="verdict verdict-consistent">'
+        '<a class="reference internal" href="l.html"><span class="std std-ref">'
+        "≈\u00a0consistent over the measured range</span></a></span></span>"
+    ),
     "a badge without a link": '<span class="verdict verdict-vacuous">∅\u00a0vacuous</span>',
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from speedbook.claims.registry import load_registry
 from speedbook.press.sphinx.groups import Group, group_of, grouped, load_groups
 from speedbook.press.sphinx.map_groups import group_uses, groups_svg
+from speedbook.press.sphinx.scoreboard import COLUMNS
 from speedbook.press.sphinx.statements import split_statement
 
 from .pressed import words
@@ -88,7 +90,7 @@ def test_the_ledger_counts_and_each_count_leads_to_its_rows(press) -> None:  # n
     page = press(prop_1={"origin": "reading"})[0]["ledger"]
     totals = re.search(r'<table class="[^"]*ledger-totals.*?</table>', page, re.S)[0]
     rows = [words(row) for row in re.findall("<tr.*?</tr>", totals, re.S)]
-    assert rows[0] == "Verdict The paper’s words Our readings of it Ours All"
+    assert rows[0] == "Verdict The paper’s words As we read it Ours All"
     assert rows[1:] == [
         "✓ supported 1 1 1 3",
         "✗ contradicted 2 2",
@@ -98,9 +100,7 @@ def test_the_ledger_counts_and_each_count_leads_to_its_rows(press) -> None:  # n
         "all 5 1 2 8",
     ]
     links = dict(re.findall(r'href="(#ledger[^"]*)" aria-label="([^"]*)"', totals))
-    assert links["#ledger?verdict=supported&amp;whose=readings"] == (
-        "supported, Our readings of it: 1"
-    )
+    assert links["#ledger?verdict=supported&amp;whose=readings"] == "supported, As we read it: 1"
     assert "#ledger?whose=ours" in links and "#ledger?verdict=vacuous" in links
 
 
@@ -119,6 +119,20 @@ def test_the_ledger_stands_in_groups_with_their_tallies(press) -> None:  # noqa:
     row = re.search(r'<tr class="([^"]*)" id="claim-lemma-1">.*?</tr>', pages["ledger"], re.S)
     assert "of-paper" in row[1]
     assert "What it saysOne < two." in words(row[0])
+
+
+@pytest.mark.slow
+def test_a_group_of_ours_alone_says_so_once(press) -> None:  # noqa: F811
+    alone = {"id": "own", "title": "Own", "place": "ours", "asks": "?", "claims": ["bar"]}
+    page = press(groups=[*GROUPS, alone])[0]["ledger"]
+    body = re.search('<tbody id="ledger-own">.*?</tr>', page, re.S)[0]
+    assert words(body) == "Ownours 1 claim"
+
+
+def test_no_two_neighbouring_heads_begin_with_the_same_word() -> None:
+    """In narrow columns the first words of the heads are read along the line."""
+    first = [head.split()[0].lower().rstrip("s") for head in (*COLUMNS.values(), "All")]
+    assert all(one != other for one, other in pairwise(first)), first
 
 
 @pytest.mark.slow

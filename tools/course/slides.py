@@ -29,6 +29,8 @@ MATHJAX = "sphinx-mathjax-offline"
 MATHJAX_FILE = re.compile(r"mathjax/(tex-chtml-full\.js|output/chtml/fonts/woff-v2/[\w-]+\.woff)$")
 #: A link from one lecture to another.
 LECTURE = re.compile(r"\]\((lecture-\d+)\.ipynb\)")
+#: A note for the teacher. It is folded, since JupyterLab shows its cell between the others.
+NOTE = re.compile(r"<details>\n<summary>For the teacher</summary>\n\n(.+)\n\n</details>", re.DOTALL)
 
 
 def lectures(root: Path) -> list[Path]:
@@ -47,7 +49,7 @@ def lectures(root: Path) -> list[Path]:
 
 
 def prepared(notebook: NotebookNode, name: str) -> NotebookNode:
-    """Return a lecture as the slides show it: findings below figures, links to other slides.
+    """Return a lecture as the slides show it: findings, links to other slides, unfolded notes.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def prepared(notebook: NotebookNode, name: str) -> NotebookNode:
     Raises
     ------
     ValueError
-        If a cell was not executed.
+        If a cell was not executed, or if a note for the teacher is not folded.
     """
     for cell in code_cells(notebook):
         if cell.get("execution_count") is None:
@@ -69,6 +71,14 @@ def prepared(notebook: NotebookNode, name: str) -> NotebookNode:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = LECTURE.sub(r"](\1.html)", cell.source)
+        if cell.metadata.get("slideshow", {}).get("slide_type") == "notes":
+            if (note := NOTE.fullmatch(cell.source)) is None:
+                raise ValueError(
+                    f"{name}: {cell.id}: the note for the teacher is not folded; put it between "
+                    "<details> with <summary>For the teacher</summary> and </details>"
+                )
+            # The speaker's view shows nothing but the note.
+            cell.source = note[1]
     return notebook
 
 

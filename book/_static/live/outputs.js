@@ -33,8 +33,24 @@ SpeedLive.outputs = (() => {
     return card;
   };
 
+  const FRACTIONS = { "½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4" };
+  const POWER = /(?<=[\d)\]]|(?<![\p{L}_])\p{L})\^(?:\(([^()^]+)\)|([−-]?\d+(?:\.\d+)?|[½⅓⅔¼¾]|\p{L}(?![\p{L}\d_])))/gu;
+  const raised = (text) => {
+    // Between two powers there are the parts of each: what is in brackets, or what is not.
+    const parts = text.replace(/(?<=\d)\*(?=\p{L}\^)/gu, "·").split(POWER);
+    const sign = (textContent) => element("span", { className: "sb-sign", textContent });
+    const nodes = [parts.shift()];
+    while (parts.length) {
+      const [bracket, plain, after] = parts.splice(0, 3);
+      const power = element("sup", { textContent: (bracket ?? FRACTIONS[plain] ?? plain).replaceAll("-", "−") });
+      nodes.push(sign(bracket ? "^(" : "^"), power, ...(bracket ? [sign(")")] : []), after);
+    }
+    return nodes;
+  };
+
   // As the book mends its tables (speedbook/press/sphinx/page_html.py): a corner without text is a cell, not a head, and a
-  // number stays on a line with its error, and an interval with both its ends.
+  // number stays on a line with its error, and an interval with both its ends. Powers in data frames are raised, as by
+  // speedbook/press/powers.py.
   const mended = (content) => {
     for (const head of content.querySelectorAll("th")) {
       if (!head.textContent.trim()) head.replaceWith(element("td"));
@@ -42,6 +58,9 @@ SpeedLive.outputs = (() => {
     for (const cell of content.querySelectorAll("td")) {
       if (cell.children.length) continue;
       cell.textContent = cell.textContent.replace(/(?<=\d) ± (?=\d)/g, "\u00a0±\u00a0").replace(/(?<=\d,) (?=[−-]?[\d.]+\])/g, "\u00a0");
+    }
+    for (const cell of content.querySelectorAll(".dataframe :is(td, th)")) {
+      if (!cell.children.length && cell.textContent.includes("^")) cell.replaceChildren(...raised(cell.textContent));
     }
     return content;
   };
@@ -87,10 +106,12 @@ SpeedLive.outputs = (() => {
         const name = cardName(card);
         card.replaceWith(mergedCard(card, box && find([box], name), find(own, name)));
       }
-      return element("div", { className: "output text_html" }, mended(content));
+      // A column may be called \(x\), as a reader's own; what a card shows is set already.
+      for (const each of content.querySelectorAll("table.dataframe, .claim-card")) each.classList.add("mathjax_ignore");
+      return element("div", { className: "output text_html output_area" }, mended(content));
     }
 
-    // Show the outputs of a cell. `toHtml` turns Markdown into HTML.
+    // Show the outputs of a cell. `toHtml` turns Markdown, and TeX between its signs, into HTML.
     async show(cell, outputs, toHtml) {
       const place = this.place(cell.id);
       const lead = (cell.metadata.tags ?? []).includes("lead") ? this.place("lead-picture") : null;
@@ -106,8 +127,8 @@ SpeedLive.outputs = (() => {
           const picture = this.picture(data["image/png"], metadata["image/png"], figures.shift());
           (lead && !above.children.length ? above : fresh).append(picture);
         } else if (data["text/html"]) fresh.append(this.html(data["text/html"], cell, box));
-        else if (data["text/markdown"]) {
-          const html = await toHtml(data["text/markdown"]);
+        else if (data["text/markdown"] || data["text/latex"]) {
+          const html = await toHtml(data["text/markdown"] || data["text/latex"]);
           fresh.append(element("div", { className: "output text_html output_area" }, parsed(html)));
         } else if (data["text/plain"]) fresh.append(code(data["text/plain"], "text_plain"));
       }
@@ -117,6 +138,7 @@ SpeedLive.outputs = (() => {
       await this.typeset([above, fresh]);
     }
 
+    // MathJax reads what has the class `output_area`, as in the book.
     async typeset(boxes) {
       const formulas = boxes.flatMap((box) => [...box.querySelectorAll(".output_area")]);
       if (formulas.length && window.MathJax?.typesetPromise) await window.MathJax.typesetPromise(formulas);

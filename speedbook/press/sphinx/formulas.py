@@ -32,6 +32,7 @@ from speedbook.press.formulas import (
     load_formulas,
     split_statement,
 )
+from speedbook.press.powers import SIGN
 from speedbook.press.symbols import pieces
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ logger = logging.getLogger(__name__)
 SCRIPT = "formulas.js"
 #: Texts that stay unchanged: code and mathematics.
 KEPT = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
-#: The table without TeX, and the class of the signs that its style sheet hides.
-PLAIN_TABLE, SIGN = "ledger-table", "sb-sign"
+#: The table without TeX.
+PLAIN_TABLE = "ledger-table"
 #: What joins the parts of a line, such as a place and how a claim is read.
 JOINTS = re.compile(r"( · )")
 STRAIGHT = str.maketrans("’‘“”", "''\"\"")

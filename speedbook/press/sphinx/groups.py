@@ -13,6 +13,7 @@ from sphinx.util import logging
 from speedbook.claims.claim import Claim
 from speedbook.claims.relations import Relations
 from speedbook.claims.scoreboard import HOLDING
+from speedbook.text import counted
 
 if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
@@ -100,14 +101,19 @@ def page_groups(
 
 
 def tally(relations: Relations, names: Iterable[str]) -> str:
-    """Say how many claims of the paper hold, how many fail, and how many claims are ours."""
+    """Say how many claims of the paper hold, how many fail, and how many claims are ours.
+
+    If all are ours, their number is enough: the place of their group says whose they are.
+    """
     names = list(names)
     paper = [name for name in names if relations.claims[name].origin != "ours"]
+    if not paper:
+        return counted(len(names), "claim")
     hold = sum(relations.verdicts[name] in HOLDING for name in paper)
     fail = sum(map(relations.fails, paper))
     counts = {"hold": hold, "fail": fail, "open": len(paper) - hold - fail}
     said = ", ".join(f"{count} {_verb(word, count)}" for word, count in counts.items() if count)
-    parts = [f"the paper’s {len(paper)}: {said}"] if paper else []
+    parts = [f"the paper’s {len(paper)}: {said}"]
     return " · ".join([*parts, *([f"ours {len(names) - len(paper)}"] if paper != names else [])])
 
 

@@ -25,6 +25,7 @@ from speedbook.claims.rules import Verdict
 from speedbook.claims.scoreboard import score
 from speedbook.press.sphinx.claim_map import page_relations
 from speedbook.press.sphinx.groups import Group, page_groups, tally
+from speedbook.press.sphinx.scoreboard import COLUMNS as BY_ORIGIN
 from speedbook.press.sphinx.statements import says
 from speedbook.press.sphinx.tables import (
     WHOSE,
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
 
 #: The columns of the totals: the head, the origins that it counts, and the name of its filter.
 COLUMNS = {
-    "The paper’s words": ("paper", "words"),
-    "Our readings of it": ("reading", "readings"),
-    "Ours": ("ours", "ours"),
+    BY_ORIGIN["paper"]: ("paper", "words"),
+    BY_ORIGIN["reading"]: ("reading", "readings"),
+    BY_ORIGIN["ours"]: ("ours", "ours"),
     "All": ("", ""),
 }
 TABLE = "ledger-table"

@@ -18,10 +18,12 @@ _SYMBOLS = r"<span data-tex=[^>]*>[^<]*</span>"
 _BADGE = (
     r'<span class="verdict [^"]*">(?:<a [^>]*>)?(?:<span[^>]*>[^<]*</span>)?[^<]*(?:</a>)?</span>'
 )
+#: On the page of a notebook, a badge is marked for `speedbook live`.
+_BOUND = rf'<span data-badge="[^"]*">{_BADGE}</span>'
 #: A formula or a badge with the marks before and behind it: "(", ",", "-th", the end of a proof.
 _MARKED = re.compile(
     r'(?P<done><span class="sb-whole">)?(?P<before>[(\[“‘]*)'
-    rf"(?:{_FORMULA}|{_SYMBOLS}|{_BADGE})"
+    rf"(?:{_FORMULA}|{_SYMBOLS}|{_BOUND}|{_BADGE})"
     r"(?P<behind>(?:-[a-z]+)?[,.;:!?)\]’”]*(?:\s∎)?)",
     re.DOTALL,
 )

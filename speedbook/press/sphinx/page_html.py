@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from speedbook.press.powers import raised
 from speedbook.press.sphinx.line_breaks import LINE_BREAKS
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def mended(page: str) -> str:
     """
     for pattern, replacement in RULES:
         page = pattern.sub(replacement, page)
-    return page
+    return raised(page)
 
 
 def choose_mathjax(app: Sphinx, config: Config) -> None:

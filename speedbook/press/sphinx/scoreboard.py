@@ -20,8 +20,8 @@ from speedbook.press.sphinx.tables import badge, entry, table
 
 logger = logging.getLogger(__name__)
 
-#: The heads of the columns, by origin.
-COLUMNS = {"paper": "The paper's words", "reading": "Our readings of it", "ours": "Ours"}
+#: The heads of the columns, by origin. Side by side on a phone, no two of them read as one phrase.
+COLUMNS = {"paper": "The paper’s words", "reading": "As we read it", "ours": "Ours"}
 #: How much of the paper fails with a claim: the words in a line of the table.
 LINES = {
     "conclusion": "a conclusion fails",
@@ -55,7 +55,7 @@ class Scoreboard(SphinxDirective):
             cells = [line, *counts(word, ("paper", "reading"))]
             rows.append(nodes.row("", *map(entry, cells)))
         rows.append(nodes.row("", *map(entry, [[nodes.Text("all")], *counts("")])))
-        return [table(("", *COLUMNS.values()), rows, "scoreboard")]
+        return [table(("Verdict", *COLUMNS.values()), rows, "scoreboard")]
 
 
 class ScoreRole(SphinxRole):
