@@ -69,13 +69,13 @@ def page_reference(
     year = build.get("year") or str(about.get("date-released", ""))[:4]
     fields = {
         "title": _whole(title),
-        "booktitle": _whole(about["title"]),
+        "howpublished": f"In {_whole(about['title'])}",
         "year": str(year),
         "note": f"Version {about['version']}" + (f", commit {commit}" if commit else ""),
     }
     parts = PurePosixPath(page).parts
     key = "-".join((KEY, *(parts[1:] or parts)))
-    return _references([(key, _entry("incollection", fields, about["authors"]))])
+    return _references([(key, _entry("misc", fields, about["authors"]))])
 
 
 def paper_reference(about: Mapping[str, Any]) -> Reference:

@@ -20,7 +20,13 @@ from sphinx.util import logging
 
 from speedbook.claims.ledger import read_ledger
 from speedbook.paths import write_if_changed
-from speedbook.press.citation import page_reference, paper_reference, read_citation
+from speedbook.press.citation import (
+    FILE,
+    Reference,
+    page_reference,
+    paper_reference,
+    read_citation,
+)
 from speedbook.press.downloads import EXTRA, offered
 from speedbook.run.provenance import commit_year, git_state
 
@@ -59,7 +65,7 @@ def add_downloads(
             root = Path(app.srcdir)
             there = EXTRA in app.config.html_extra_path
             files = offered(source.relative_to(root).as_posix(), root) if there else {}
-            cited = (root / "CITATION.cff").is_file()
+            cited = (root / FILE).is_file()
             group["buttons"] = _menu(group["buttons"], files, source.suffix, context, cited)
 
 
@@ -105,18 +111,23 @@ def cite_pages(app: Sphinx, error: Exception | None) -> None:
     if about is None:
         return
     build = read_ledger(root).get("build") or {**git_state(root), "year": commit_year(root)}
+    paper = paper_reference(about)
     for page in app.env.found_docs:
         path = Path(app.builder.get_outfilename(page))  # type: ignore[attr-defined]
         if path.is_file():
-            box = citation_box(about, page, app.env.titles[page].astext(), build)
+            here = page_reference(about, page, app.env.titles[page].astext(), build)
             html = path.read_text(encoding="utf-8")
-            write_if_changed(path, PLACE.sub(lambda place: f"{place[1]}{box}{place[2]}", html))
+            write_if_changed(path, filled(html, citation_box(here, paper)))
 
 
-def citation_box(about: Mapping[str, Any], page: str, title: str, build: Mapping[str, Any]) -> str:
-    """Return the folded box with the references of a page and of the paper."""
-    both = page_reference(about, page, title, build), paper_reference(about)
-    text, bibtex = ("\n\n".join(filter(None, form)) for form in zip(*both, strict=True))
+def filled(html: str, box: str) -> str:
+    """Return a page with a box in its place, which may hold an older one."""
+    return PLACE.sub(lambda place: f"{place[1]}{box}{place[2]}", html)
+
+
+def citation_box(*references: Reference) -> str:
+    """Return the folded box with references, one below the other."""
+    text, bibtex = ("\n\n".join(filter(None, form)) for form in zip(*references, strict=True))
     return BOX.format(id=CITE, why=WHY, text=escape(text), bibtex=escape(bibtex))
 
 
