@@ -119,7 +119,7 @@ def _digest(parts: Iterable[str]) -> str:
 class Run:
     """An executed notebook, the seconds that the run took, and further facts about the run.
 
-    ``files`` holds the texts of its figures' files, by name. It is None if nobody asked for them.
+    ``files`` holds the texts of its figures' files, by name. It is None if they were not kept.
     """
 
     notebook: NotebookNode
