@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import yaml
-from pybtex.database import BibliographyData, Entry, Person, parse_string
-from pybtex.plugin import find_plugin
+from pybtex.backends.plaintext import Backend
+from pybtex.database import BibliographyData, Entry, Person
+from pybtex.database.input.bibtex import Parser
+from pybtex.database.output.bibtex import Writer
+from pybtex.style.formatting.plain import Style
 
 from speedbook.run.provenance import commit_text
 
@@ -116,10 +120,14 @@ def _whole(text: str) -> str:
 
 
 def _references(entries: Sequence[tuple[str, Entry]]) -> Reference:
-    bibtex = BibliographyData(entries=dict(entries)).to_string("bibtex").strip()
-    style = find_plugin("pybtex.style.formatting", "plain")()
-    plain = find_plugin("pybtex.backends", "plaintext")()
+    bibtex = Writer().to_string(BibliographyData(entries=dict(entries))).strip()
     # The style reads LaTeX, as it is in BibTeX.
-    read = parse_string(bibtex, "bibtex").entries.values()
-    texts = [each.text.render(plain) for each in style.format_entries(list(read))]
+    read = Parser().parse_string(bibtex).entries.values()
+    texts = [each.text.render(Backend()) for each in _style().format_entries(list(read))]
     return Reference("\n\n".join(texts), bibtex)
+
+
+@cache
+def _style() -> Style:
+    """Return the style of the book's bibliography; to find its parts takes as long as a page."""
+    return Style()
