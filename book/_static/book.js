@@ -22,12 +22,12 @@ window.addEventListener("afterprint", () => {
   }
 });
 
-// "Download this page" saves the notebook where a server would let the browser show its text.
-document.addEventListener("DOMContentLoaded", () => {
-  for (const link of document.querySelectorAll(".btn-download-source-button")) {
-    link.download = link.pathname.split("/").pop();
-  }
-});
+// A link to the box on citing finds it open.
+const openCitation = () => {
+  if (window.location.hash === "#cite-this-page") document.getElementById("cite-this-page")?.setAttribute("open", "");
+};
+document.addEventListener("DOMContentLoaded", openCitation);
+window.addEventListener("hashchange", openCitation);
 
 // A formula that is wider than its column is set smaller, and scrolls if that is not enough. What scrolls says on which
 // side there is more of it, which the style sheet shades, and the arrow keys move it too. A formula that fits is not a

@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,18 @@ from speedbook.notebook.files import (
 )
 from speedbook.notebook.prose import prose_problems
 from speedbook.paths import mirror, write_if_changed
+from speedbook.press.downloads import page_downloads
 from speedbook.press.jupyter_book import PressError, press, stage
 from speedbook.press.pictures import pictures
 from speedbook.press.template import page_problems, published
 from speedbook.run.cache import Cache, Run, page_key, run_key, shared_key
-from speedbook.run.execution import Finished, Job, execute_all, kernel_environment
+from speedbook.run.execution import (
+    FIGURES_FORMATS,
+    Finished,
+    Job,
+    execute_all,
+    kernel_environment,
+)
 from speedbook.run.failures import ENOUGH, Failures, cause
 from speedbook.run.full_results import ledger_full
 from speedbook.run.lock import only_one
@@ -50,6 +58,8 @@ from speedbook.run.provenance import build_facts
 from speedbook.text import counted
 
 Notebooks = dict[str, NotebookNode]
+#: The formats of figures that pages offer, besides the PNG of the notebook.
+FIGURES = "svg csv"
 
 
 def build_book(root: Path, *, refresh: bool, workers: int, reporter: Reporter) -> Path:
@@ -86,10 +96,15 @@ def _build(root: Path, refresh: bool, workers: int, reporter: Reporter) -> Path:
                 "Committed outputs differ from this run; `make refresh` renews them: "
                 + ", ".join(stale)
             )
-        texts = {
-            name: with_run_time(published(run.notebook), run.seconds) for name, run in runs.items()
+        pages = {name: published(notebook) for name, notebook in executed.items()}
+        texts = {name: with_run_time(page, seconds[name]) for name, page in pages.items()}
+        downloads = {
+            path: content
+            for name, page in pages.items()
+            for path, content in page_downloads(name, page, runs[name].files or {}).items()
         }
-        stage(root, build / "stage", texts | pictures(root, executed) | {LEDGER: ledger})
+        derived_files = texts | downloads | pictures(root, executed) | {LEDGER: ledger}
+        stage(root, build / "stage", derived_files)
         with reporter.busy("Building the pages"):
             environment = kernel_environment(root, build / "figures")
             return press(root, build / "stage", build, environment)
@@ -156,7 +171,12 @@ def _execute(
         name: run_key(notebook, registry.of_notebook(name), page_key(root, name, shared))
         for name, notebook in sources.items()
     }
-    runs = {name: run for name, key in keys.items() if (run := cache.get(name, key))}
+    runs = {
+        name: run
+        for name, key in keys.items()
+        # Without its figures, as an older version kept it, a run is of no use to the pages.
+        if (run := cache.get(name, key)) and run.files is not None
+    }
     cached = set(runs)
     failures, known, repeated = list[str](), Failures(), ""
     waiting = [name for name in sources if name not in cached]
@@ -170,7 +190,8 @@ def _execute(
                     repeated = cause(failure)
                     break
             else:
-                runs[name] = Run(normalise(read_notebook(end.job.output)), end.seconds)
+                executed_here = normalise(read_notebook(end.job.output))
+                runs[name] = Run(executed_here, end.seconds, files=_figure_files(end.job))
                 cache.put(name, keys[name], runs[name])
                 end.job.output.unlink()
     _write_status(build, sources, runs, cached, failures)
@@ -185,7 +206,13 @@ def _execute(
         f"Notebooks: {len(sources) - len(cached)} executed, "
         f"{len(cached)} unchanged since an earlier run."
     )
-    return {name: Run(notebook, runs[name].seconds) for name, notebook in executed.items()}
+    return {name: replace(runs[name], notebook=notebook) for name, notebook in executed.items()}
+
+
+def _figure_files(job: Job) -> dict[str, str]:
+    """Return the files of the figures that a run drew, by name."""
+    found = sorted(job.figures.iterdir()) if job.figures and job.figures.is_dir() else []
+    return {path.name: path.read_text(encoding="utf-8") for path in found}
 
 
 def _why_it_stopped(repeated: str, skipped: int) -> str:
@@ -201,8 +228,13 @@ def _run_all(root: Path, names: list[str], workers: int, reporter: Reporter) -> 
     if not names:
         return
     running = root / "_build" / "running"
-    jobs = [Job(name, root / name, running / name) for name in names]
-    environment = kernel_environment(root, root / "_build" / "figures")
+    jobs = [
+        # Figures of two pages may have the same name.
+        Job(name, root / name, running / name, figures=running / "figures" / name)
+        for name in names
+    ]
+    environment = kernel_environment(root, running / "figures")
+    environment[FIGURES_FORMATS] = FIGURES
     try:
         with (
             reporter.bar("Executing notebooks", len(jobs)) as advance,

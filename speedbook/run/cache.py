@@ -117,11 +117,15 @@ def _digest(parts: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """An executed notebook, the seconds that the run took, and further facts about the run."""
+    """An executed notebook, the seconds that the run took, and further facts about the run.
+
+    ``files`` holds the texts of its figures' files, by name. It is None if they were not kept.
+    """
 
     notebook: NotebookNode
     seconds: float
     facts: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] | None = None
 
 
 class Cache:
@@ -138,7 +142,7 @@ class Cache:
         try:
             kept = json.loads(self._path(name, key).read_text(encoding="utf-8"))
             notebook = to_notebook(kept["notebook"])
-            return Run(notebook, float(kept["seconds"]), kept.get("facts", {}))
+            return Run(notebook, float(kept["seconds"]), kept.get("facts", {}), kept.get("files"))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -146,6 +150,7 @@ class Cache:
         """Store a run, and delete the oldest ones of the same notebook."""
         kept = {"seconds": run.seconds, "notebook": json.loads(serialise(run.notebook))}
         kept |= {"facts": dict(run.facts)} if run.facts else {}
+        kept |= {} if run.files is None else {"files": dict(run.files)}
         new = self._path(name, key)
         write_atomically(new, json.dumps(kept))
         # Never the new one, whose time is the oldest if the clock has been set back.

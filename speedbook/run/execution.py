@@ -30,6 +30,8 @@ KERNEL_ARGUMENTS = ["--log-level=ERROR"]
 ERROR_LINES = 8
 #: The variables from which libraries of linear algebra read their number of threads.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: The folder for the files of figures, and their formats; `speedbook.figures` reads both.
+FIGURES_DIR, FIGURES_FORMATS = "SPEEDBOOK_FIGURES_DIR", "SPEEDBOOK_FIGURES_FORMATS"
 #: Colours of terminals.
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -39,7 +41,8 @@ class Job:
     """A notebook to run. The notebook is only read; the executed copy is written to ``output``.
 
     Messages use ``name``. ``parameters``, which are already checked, replace the notebook's own.
-    The number of the cell that runs, counted from 0, is written to the file ``progress``.
+    The number of the cell that runs, counted from 0, is written to the file ``progress``. With
+    ``figures``, the files of figures go into this folder, whatever the environment says.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Job:
     timeout: int = CELL_TIMEOUT
     parameters: Mapping[str, Any] = field(default_factory=dict)
     progress: Path | None = None
+    figures: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -123,8 +127,8 @@ def _attempt(job: Job) -> tuple[str, bool, bool]:
     return "", False, False
 
 
-def _kernels_that_write_to(said: IO[bytes]) -> type:
-    """Return a manager of kernels whose own messages go to a file.
+def _kernels_that_write_to(said: IO[bytes], figures: Path | None) -> type:
+    """Return a manager of kernels whose own messages go to a file, and their figures to a folder.
 
     Starts are repeated: a user needs to see why one failed only if the last one does.
     """
@@ -132,7 +136,10 @@ def _kernels_that_write_to(said: IO[bytes]) -> type:
 
     class Kernels(AsyncKernelManager):
         async def start_kernel(self, **how: Any) -> None:  # type: ignore[override]
-            await super().start_kernel(**how, stderr=said)
+            variables = {**how.pop("env", os.environ)}
+            if figures is not None:
+                variables[FIGURES_DIR] = str(figures)
+            await super().start_kernel(**how, env=variables, stderr=said)
 
     return Kernels
 
@@ -151,7 +158,7 @@ def _papermill(job: Job, said: IO[bytes]) -> None:
         execution_timeout=job.timeout,
         shutdown_kernel="immediate",
         extra_arguments=KERNEL_ARGUMENTS,
-        kernel_manager_class=_kernels_that_write_to(said),
+        kernel_manager_class=_kernels_that_write_to(said, job.figures),
         on_cell_start=_note_cell(job.progress),
         resources={"metadata": {"path": str(job.source.parent)}},
     )
@@ -244,7 +251,7 @@ def kernel_environment(root: Path, figures: Path) -> dict[str, str]:
         **own_settings(root),
         **threads,
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(path for path in paths if path)),
-        "SPEEDBOOK_FIGURES_DIR": str(figures),
+        FIGURES_DIR: str(figures),
         # Silences the debugger's advice on the terminal that starts a kernel.
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }

@@ -25,7 +25,14 @@ from speedbook.notebook.files import MESSAGE, normalise, read_notebook, serialis
 from speedbook.notebook.parameters import Parameter, Value, notebook_parameters
 from speedbook.notebook.values import as_shown, explained
 from speedbook.paths import write_atomically
-from speedbook.run.execution import CELL_TIMEOUT, Finished, Job, execute_all, kernel_environment
+from speedbook.run.execution import (
+    CELL_TIMEOUT,
+    FIGURES_FORMATS,
+    Finished,
+    Job,
+    execute_all,
+    kernel_environment,
+)
 from speedbook.run.manifest import (
     MANIFEST,
     Manifest,
@@ -35,7 +42,7 @@ from speedbook.run.manifest import (
     read_environment,
 )
 from speedbook.run.provenance import commit_text, digest, file_sha256
-from speedbook.run.results import NUMBERS, Results, read_results, records_csv, text_sha256
+from speedbook.run.results import NUMBERS, Results, read_results, result_files, text_sha256
 from speedbook.text import duration
 
 #: Where run folders are, below the top folder of the book.
@@ -288,7 +295,7 @@ def _execute(request: Request, folder: Path, steps: Steps, execute: Execute) -> 
         progress,
     )
     environment = kernel_environment(request.root, folder / FIGURES)
-    environment |= {"SPEEDBOOK_FIGURES_FORMATS": FORMATS, KEEP: "1"}
+    environment |= {FIGURES_FORMATS: FORMATS, KEEP: "1"}
     environment[PROGRESS_FILE] = str(simulation)
     # If values are given, papermill inserts a cell with them.
     total = len(request.notebook.cells) + bool(request.given)
@@ -331,11 +338,7 @@ def _executed(path: Path, end: Finished) -> NotebookNode:
 
 
 def _write_results(folder: Path, results: Results, tables: Mapping[str, str]) -> None:
-    if results.records:
-        text = json.dumps(results.records, indent=1, ensure_ascii=False)
-        write_atomically(folder / "records.json", text + "\n")
-        write_atomically(folder / "records.csv", records_csv(results))
-    for name, text in tables.items():
+    for name, text in result_files(results, tables).items():
         write_atomically(folder / name, text)
 
 

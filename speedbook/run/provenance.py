@@ -26,11 +26,13 @@ def build_facts(root: Path) -> dict[str, Any]:
     """Return the facts that all results of a build share, ready for JSON.
 
     ``profile`` is "defaults", the parameters with which a build runs every notebook.
-    ``environment`` and ``data`` are digests; the rest is as in `git_state`.
+    ``year`` is that of the commit. ``environment`` and ``data`` are digests; the rest is as in
+    `git_state`.
     """
     return {
         "profile": "defaults",
         **git_state(root),
+        "year": commit_year(root),
         "python": platform.python_version(),
         "environment": digest(installed_versions() | {"python": platform.python_version()}),
         "data": digest(data_digests(root)),
@@ -44,8 +46,7 @@ def git_state(root: Path) -> dict[str, Any]:
     without git. If git cannot say whether files differ, for example because the index is damaged,
     ``changed`` is None.
     """
-    # These commands run nothing from the repository, so any owner is safe, as in a container.
-    anyone = ("-c", f"safe.directory={root.resolve()}")
+    anyone = _anyone(root)
     top = _git(root, *anyone, "rev-parse", "--show-toplevel")
     commit = _git(root, *anyone, "rev-parse", "HEAD")
     if top is None or commit is None or Path(top).resolve() != root.resolve():
@@ -55,12 +56,25 @@ def git_state(root: Path) -> dict[str, Any]:
     return {"commit": commit, "changed": None if status is None else bool(status)}
 
 
+def commit_year(root: Path) -> int | None:
+    """Return the year in which the commit of a checkout was made; None without a commit."""
+    if git_state(root)["commit"] is None:
+        return None
+    year = _git(root, *_anyone(root), "show", "--no-patch", "--format=%cd", "--date=format:%Y")
+    return int(year) if year else None
+
+
 def commit_text(commit: str | None, changed: bool | None, none: str = "no git") -> str:
     """Return in a few words what `git_state` found."""
     if commit is None:
         return none
     words = {True: " with uncommitted changes", None: ", perhaps with uncommitted changes"}
     return commit[:12] + words.get(changed, "")
+
+
+def _anyone(root: Path) -> tuple[str, ...]:
+    # These commands run nothing from the repository, so any owner is safe, as in a container.
+    return ("-c", f"safe.directory={root.resolve()}")
 
 
 def _git(root: Path, *arguments: str) -> str | None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count, product
 from typing import Any
 
@@ -92,6 +93,14 @@ def text_sha256(text: str) -> str:
 def _displays(notebook: NotebookNode) -> Iterator[NotebookNode]:
     for cell in code_cells(notebook):
         yield from (output for output in cell.get("outputs", []) if "data" in output)
+
+
+def result_files(results: Results, tables: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of results by name: the records as JSON and as CSV, and the tables."""
+    if not results.records:
+        return dict(tables)
+    records = json.dumps(results.records, indent=1, ensure_ascii=False) + "\n"
+    return {"records.json": records, "records.csv": records_csv(results), **tables}
 
 
 def records_csv(results: Results) -> str:

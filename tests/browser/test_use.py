@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 FIGURE = "notebooks/figures/fig1a-unit-ball"
-NOTEBOOK_LINK = ".dropdown-download-buttons a:has-text('.ipynb')"
+NOTEBOOK_LINK = ".dropdown-download-buttons a:has-text('Notebook with outputs')"
 COLOURS = """(selector) => {
   const style = getComputedStyle(document.querySelector(selector));
   return [style.color, style.backgroundColor, style.filter];

@@ -26,6 +26,10 @@ from speedbook.run.execution import Finished
 from .builds import build
 from .helpers import FIG, PROP, ROOT, edit
 
+PIXELS = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
 
 class Kernels:
     """Gives every notebook the outputs it would have, and says which it ran."""
@@ -35,6 +39,7 @@ class Kernels:
         self.text = "4\n"
         self.picture: tuple[bytes, str] | None = None
         self.failures: dict[str, str] = {}
+        self.files: dict[str, str] = {}
 
     def __call__(self, jobs, workers, environment):
         for job in jobs:
@@ -44,6 +49,9 @@ class Kernels:
                 cell.execution_count = count
             code_cells(notebook)[1].outputs = [self.output(job.name)]
             write_notebook(job.output, notebook)
+            for name, text in self.files.items():
+                job.figures.mkdir(parents=True, exist_ok=True)
+                (job.figures / name).write_text(f"{text} of {job.name}")
             yield Finished(job, 1.0, self.failures.get(job.name, ""))
 
     def output(self, name):
@@ -109,6 +117,32 @@ def test_only_the_changed_notebook_is_executed_and_prose_is_not_code(tiny_book, 
     executed = read_notebook(tiny_book.root / "_build" / "executed" / PROP)
     assert executed.cells[0].source.startswith("# Another title\n")
     assert executed.cells[2].outputs
+
+
+def test_pages_offer_the_figures_of_their_own_run(tiny_book, kernels):
+    kernels.picture = PIXELS, "0" * 64
+    kernels.files = {"fig.svg": "curve"}
+    build()
+    offered = tiny_book.root / "_build" / "stage" / "book" / "_extra" / "downloads"
+    # The other page wrote a file of the same name.
+    assert (offered / "figures" / "fig" / "fig.svg").read_text() == f"curve of {FIG}"
+    assert (offered / "figures" / "fig" / "fig.png").read_bytes() == PIXELS
+    assert (offered / "claims" / "prop-1" / "prop-1-data.zip").is_file()
+    kernels.files = {}
+    edit(tiny_book.root / FIG, "# A page", "# Another title")
+    build()
+    assert kernels.ran == [FIG, PROP], "and the figures are those of the run that was kept"
+    assert (offered / "figures" / "fig" / "fig.svg").read_text() == f"curve of {FIG}"
+
+
+def test_a_run_that_was_kept_without_its_figures_is_repeated(tiny_book, kernels):
+    build()
+    for path in (tiny_book.root / "_build" / "cache" / FIG).iterdir():
+        kept = json.loads(path.read_text())
+        assert kept.pop("files") == {}
+        path.write_text(json.dumps(kept))
+    build()
+    assert kernels.ran == [FIG, PROP, FIG]
 
 
 def test_a_removed_notebook_leaves_no_copy(tiny_book, kernels):

@@ -140,6 +140,10 @@ def test_an_unreadable_run_counts_as_none(tmp_path, tiny_notebook):
     assert cache.get(FIG, "k") is None
     cache.put(FIG, "k", speedbook.run.cache.Run(tiny_notebook("x"), 1.5))
     assert cache.get(FIG, "k").seconds == 1.5
+    assert cache.get(FIG, "k").files is None
+    drawn = speedbook.run.cache.Run(tiny_notebook("x"), 1.5, files={"a.svg": "<svg/>"})
+    cache.put(FIG, "k", drawn)
+    assert cache.get(FIG, "k").files == {"a.svg": "<svg/>"}
     (path,) = tmp_path.rglob("*.json")
     path.write_text(path.read_text()[:50])
     assert cache.get(FIG, "k") is None

@@ -25,12 +25,12 @@ def run(tmp_path, tiny_notebook, monkeypatch):
         else:
             monkeypatch.delenv(name, raising=False)
 
-    def runner(*cells: str, timeout: int = 60) -> Finished:
+    def runner(*cells: str, timeout: int = 60, figures: Path | None = None) -> Finished:
         source, output = tmp_path / "with {braces}" / "n.ipynb", tmp_path / "out {0}" / "n.ipynb"
         source.parent.mkdir(exist_ok=True)
         write_notebook(source, tiny_notebook(*cells))
         progress = tmp_path / "progress"
-        return execute(Job("n.ipynb", source, output, timeout, progress=progress))
+        return execute(Job("n.ipynb", source, output, timeout, progress=progress, figures=figures))
 
     return runner
 
@@ -45,6 +45,14 @@ def test_a_notebook_runs_in_its_own_folder_and_finds_the_packages(run):
     assert cells[1].outputs[0].text == "with {braces} 3\n"
     assert cells[2].outputs[0].text == "3\n", "the file tells which cell runs, counted from 0"
     assert not code_cells(read_notebook(end.job.source))[1].outputs
+
+
+@pytest.mark.parametrize("own", ["own folder", None])
+def test_a_run_may_have_a_folder_of_its_own_for_figures(own, run, tmp_path):
+    folder = own and tmp_path / own
+    end = run("import os; print(os.environ['SPEEDBOOK_FIGURES_DIR'])", figures=folder)
+    printed = code_cells(read_notebook(end.job.output))[1].outputs[0].text
+    assert Path(printed.strip()) == (folder or tmp_path / "figures")
 
 
 def test_a_raising_cell_is_named_with_the_last_lines_of_the_error(run):

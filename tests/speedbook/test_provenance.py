@@ -9,7 +9,13 @@ import pytest
 
 import speedbook.run.provenance
 from speedbook.claims.ledger import built_ledger
-from speedbook.run.provenance import build_facts, data_digests, digest, git_state
+from speedbook.run.provenance import (
+    build_facts,
+    commit_year,
+    data_digests,
+    digest,
+    git_state,
+)
 
 
 def git(folder, *arguments):
@@ -25,11 +31,14 @@ def test_the_commit_is_that_of_the_folder_itself(tmp_path, monkeypatch):
     (tmp_path / "book").mkdir()
     (tmp_path / "book" / "a.txt").write_text("a")
     git(tmp_path, "add", ".")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2031-05-01T12:00:00")
     git(tmp_path, "commit", "-m", "A")
+    assert commit_year(tmp_path) == 2031
     clean = git_state(tmp_path)
     assert len(clean["commit"]) == 40 and clean["changed"] is False
     # An archive that was unpacked in somebody's repository.
     assert git_state(tmp_path / "book") == {"commit": None, "changed": None}
+    assert commit_year(tmp_path / "book") is None
     # A hook of another repository runs us.
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
     assert git_state(tmp_path) == clean

@@ -63,6 +63,7 @@ from speedbook.press.sphinx.formulas import setup_formulas
 from speedbook.press.sphinx.ledger_table import LedgerTable, LedgerTotals
 from speedbook.press.sphinx.live_page import bound, setup_live
 from speedbook.press.sphinx.map_groups import ClaimGroups
+from speedbook.press.sphinx.page_foot import setup_foot
 from speedbook.press.sphinx.page_html import setup_page
 from speedbook.press.sphinx.picture import setup_picture
 from speedbook.press.sphinx.regret_table import RegretTable
@@ -175,6 +176,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_live(app)
     app.connect("source-read", show_as_page)
     setup_page(app)
+    setup_foot(app)
     app.connect("env-updated", keep_index_entries)
     app.connect("html-page-context", add_scripts)
     return {

@@ -116,6 +116,13 @@ RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (_TWO_HEADS, _one_head),
     # The corner of a table is a cell without text, not a head without a name.
     (re.compile(r"<th(?P<rest>(?: [^>]*)?)>\s*(?:<p>\s*</p>)?\s*</th>"), r"<td\g<rest>></td>"),
+    # A browser saves what a server would let it show; from disk, the file opens in another window.
+    (
+        re.compile(r"<a href=\"[^\"#]+\"(?= target=\"_blank\"\s+class=\"btn btn-sm btn-download-)"),
+        r"\g<0> download",
+    ),
+    # A link within the page stays in its window.
+    (re.compile(r"(<a href=\"#[^\"]*\") target=\"_blank\""), r"\1"),
     # A list holds items; the role that docutils gives these is out of date.
     (re.compile(r"role=\"doc-biblioentry\""), 'role="listitem"'),
     # What Python says of the fields of a named tuple; the class says what they are.
