@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from speedlib._arrays import shown
 from speedlib._names import check_names
 from speedlib.checks import Counts, Floats
 
@@ -64,15 +66,22 @@ def names_of(names: Iterable[str] | None, n_actions: int) -> tuple[str, ...]:
     return found
 
 
-def check_at_most(name: str, part: Counts, other: str, whole: Counts) -> None:
-    """Refuse stored counts that exceed those of which they are a part."""
-    wrong = np.flatnonzero(part > whole)
-    if wrong.size:
-        a = int(wrong[0])
-        raise ValueError(
-            f"{name}: must be at most {other!r}, {whole[a]} for action {a}; got {part[a]}; "
-            "the text was changed"
+def numbers_of(actions: Iterable[Any], names: tuple[str, ...]) -> Counts | list[int]:
+    """Return numbers of actions from names, or numbers as they are."""
+    unordered = isinstance(actions, str | bytes | set | frozenset | Mapping)
+    if unordered or not isinstance(actions, Iterable) or getattr(actions, "ndim", 1) == 0:
+        raise TypeError(
+            "actions: expected a sequence of names or numbers, one for each reward; "
+            f"got {shown(actions)}"
         )
+    given = list(actions)
+    if not any(isinstance(each, str) for each in given):
+        return np.asarray(given, dtype=np.int64) if not given else np.asarray(given)
+    place = {name: number for number, name in enumerate(names)}
+    for each in given:
+        if each not in place:
+            raise ValueError(f"actions: {shown(each)} is none of {shown(names)}")
+    return np.array([place[each] for each in given], dtype=np.int64)
 
 
 def share_out(plan: Counts, size: int) -> Counts:

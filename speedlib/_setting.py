@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from speedlib._labels import check_order
 from speedlib._targets import columns_of, importance_of
+from speedlib._tolerances import MONEY_SLACK
 from speedlib.checks import (
     Counts,
     Floats,
@@ -107,11 +108,32 @@ class Setting:
             return self.rounds
         return max(1, int(self.rounds / float(self.policy @ self.limits.costs)))
 
+    @property
+    def paid(self) -> bool:
+        """Whether pulls cost money, now or before."""
+        return self.limits is not None and (self.limits.priced or self.revalued != 0)
+
     def left(self, spent: Counts, weights: Floats) -> Counts:
         """Return how many rounds of a design are left after some pulls, shape (...,)."""
-        if self.limits is None or not (self.limits.priced or self.revalued):
-            return np.asarray(self.rounds - spent.sum(axis=-1))
-        money = np.maximum(0.0, self.rounds - self.revalued - spent @ self.limits.costs)
+        if self.limits is None or not self.paid:
+            return np.asarray(np.maximum(0, self.rounds - spent.sum(axis=-1)))
+        return self._paid_by(self.rounds, spent, weights)
+
+    def half_left(self, spent: Counts, weights: Floats) -> Counts:
+        """Return how many rounds of a design exploration may take after some pulls, shape (...,).
+
+        Exploration takes at most half of the budget.
+        """
+        if self.limits is None or not self.paid:
+            most = self.rounds - self.rounds // 2
+            return np.asarray(np.maximum(0, most - spent.sum(axis=-1)))
+        return self._paid_by(self.rounds / 2, spent, weights)
+
+    def _paid_by(self, budget: float, spent: Counts, weights: Floats) -> Counts:
+        """Return how many rounds of a design a budget of money pays for after some pulls."""
+        assert self.limits is not None
+        slack = MONEY_SLACK * self.rounds
+        money = np.maximum(0.0, budget + slack - self.revalued - spent @ self.limits.costs)
         return np.asarray(np.floor(money / (weights @ self.limits.costs)).astype(np.int64))
 
     def within(self, weights: Floats) -> Floats:
@@ -123,10 +145,10 @@ class Setting:
 
     def overdrawn(self, counts: Counts, spent: Counts) -> Floats:
         """Return by how much pulls cost more than what is left, 0 if they do not, shape (...,)."""
-        if self.limits is None or not (self.limits.priced or self.revalued):
+        if self.limits is None or not self.paid:
             return np.zeros(counts.shape[:-1])
         over = (counts + spent) @ self.limits.costs + self.revalued - self.rounds
-        return np.asarray(np.maximum(0.0, over))
+        return np.asarray(np.where(over > MONEY_SLACK * self.rounds, over, 0.0))
 
     def check_span(self) -> None:
         """Refuse limits whose actions cannot estimate the value."""

@@ -238,6 +238,10 @@ NOISELESS_TOLERANCE = 1e-9
 #: for budgets up to about 1e7; beyond, floats are coarser than this and a pull may be lost.
 PULL_SLACK = 1e-9
 
+#: Share by which the costs of pulls may exceed a budget: 1,000 pulls at 0.1 cost 100 in money, and
+#: up to 100.00000000000001 in floats. A few thousand additions do not reach it.
+MONEY_SLACK = 1e-12
+
 #: Shares of pulls that differ by this much, relative, are tied. Weights that are equal by symmetry
 #: come out of a solver with differences of a few 1e-16, other ones on another processor.
 TIE_TOLERANCE = 1e-12
@@ -289,6 +293,14 @@ FACTORS_CHANGE = 1e-5
 #: Relative difference between a stored direction and the mean feature of the stored policy, beyond
 #: which the text was changed: far above rounding on another machine, far below an edit.
 STORED_DIRECTION = 1e-6
+
+#: The same for means and scatters that were pooled in another order. With means a million times the
+#: noise, a pooled scatter still keeps seven digits.
+STORED_MOMENTS = 1e-6
+
+#: The same for variances, relative to the largest: another machine, or a later version, may end
+#: their iterative fit elsewhere.
+STORED_VARIANCES = 1e-4
 
 # --- sizes of blocks of work, no tolerances ---------------------------------------------------
 

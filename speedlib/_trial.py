@@ -182,6 +182,17 @@ class Trial(ABC):
         """Take a state back into a trial that has just begun."""
         raise NotImplementedError(f"from_json: {self.name} does not offer this method")
 
+    def _check_stored(self) -> None:  # noqa: B027  a trial of one's own need not check anything
+        """Refuse a restored state whose parts do not fit each other or the setting."""
+
+    def _made_earlier(self) -> Counts | int | None:
+        """Return the pulls before those of `asked`, or their number; None if it is not known."""
+        return None
+
+    def _taken(self) -> Rewards | None:
+        """Return all rewards that have decided, earlier ones too; None if it is not known."""
+        return None
+
     def _came(self, rewards: Rewards) -> Rewards:
         """Return rewards of a single trial, of whatever pulls."""
         if self.setting.replications is not None:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from speedlib._arrays import shown
-from speedlib._json import parts_of, read_parts, written
+from speedlib._json import HEAD, check_sum, parts_of, read_parts, written
 from speedlib._setting import Setting
+from speedlib._stored import changed, check_targets
 from speedlib._tolerances import STORED_DIRECTION
 from speedlib.checks import (
     Counts,
@@ -33,6 +34,8 @@ from speedlib.limits import Limits
 from speedlib.rewards import Rewards, check_rewards
 
 __all__ = [
+    "PARTS",
+    "is_ours",
     "read_counts",
     "read_rewards",
     "read_shares",
@@ -60,6 +63,9 @@ _BROKEN = (
     np.linalg.LinAlgError,
 )
 _SETTING = ("features", "policy", "direction", "rounds", "variances", "limits", "targets")
+#: Parts that texts of earlier versions lack.
+_LATER = {"setting": ("history", "revalued"), "state": ("made by another design",)}
+PARTS = ("strategy", "setting", "state", "random generator")
 
 
 def register(kind: type[Any]) -> None:
@@ -75,7 +81,12 @@ def trial_to_json(trial: Any) -> str:
 
 def trial_from_json(text: str, strategy: Any = None) -> Any:
     """Return the trial of a text."""
-    return trial_from_parts(parts_of(text, "trial", VERSION), strategy)
+    parts = parts_of(text, "trial", VERSION)
+    read_parts("text", parts, PARTS, HEAD)
+    trial = trial_from_parts(parts, strategy)
+    trial._check_stored()
+    check_sum(parts)
+    return trial
 
 
 def trial_parts(trial: Any) -> dict[str, Any]:
@@ -106,24 +117,50 @@ def trial_parts(trial: Any) -> dict[str, Any]:
 
 def trial_from_parts(parts: dict[str, Any], strategy: Any = None) -> Any:
     """Return the trial of named parts."""
-    parts = read_parts("text", parts, ("strategy", "setting", "state", "random generator"))
+    parts = read_parts("text", parts, PARTS)
     if strategy is None:
         strategy = _strategy(parts["strategy"])
     elif isinstance(strategy, type) or not callable(getattr(strategy, "begin", None)):
         raise TypeError(f"strategy: expected an object like SPEED(); got {shown(strategy)}")
     else:
         _check_same(strategy, read_parts("strategy", parts["strategy"], ()))
-    setting = _setting(read_parts("setting", parts["setting"], _SETTING))
+    setting = _setting(read_parts("setting", parts["setting"], _SETTING, _LATER["setting"]))
+    _check_fits(setting, strategy)
     try:
         trial = strategy._trial(setting)
-        trial._restore(parts["state"])
+        names, later = tuple(trial._state()), _LATER["state"]
+        needed = [name for name in names if name not in later]
+        trial._restore(read_parts("state", parts["state"], needed, names))
     except _BROKEN as error:
-        words = error if isinstance(error, ValueError) else repr(error)
+        words = str(error) if isinstance(error, ValueError) else repr(error)
+        words = words.removesuffix("; the text was changed")
         raise ValueError(
             f"state: does not fit {strategy.name} ({words}); the text was changed"
         ) from error
     set_generator(setting.rng, parts["random generator"])
     return trial
+
+
+def is_ours(strategy: Any) -> bool:
+    """Return whether a strategy is one of the library, which always decides in the same way."""
+    return _KINDS.get(type(strategy).__name__) is type(strategy)
+
+
+def _check_fits(setting: Setting, strategy: Any) -> None:
+    """Refuse a setting with parts that the strategy does not take, or without one it needs."""
+    limited = getattr(strategy, "within_limits", False)
+    informed = getattr(strategy, "knows_variances", False)
+    given = {
+        "variances": (setting.variances, informed),
+        "history": (setting.history, getattr(strategy, "learns_from_history", False)),
+        "limits": (setting.limits, limited),
+        "targets": (setting.targets, limited),
+    }
+    for name, (part, takes) in given.items():
+        if part is not None and not takes:
+            raise changed(name, f"be null, since {strategy.name} takes none", _plain(part))
+    if informed and setting.variances is None:
+        raise changed("variances", f"be given, since {strategy.name} needs them", None)
 
 
 def read_counts(name: str, counts: Any, n_actions: int) -> Counts:
@@ -154,7 +191,7 @@ def _setting(given: dict[str, Any]) -> Setting:
         x = check_features(given["features"])
         policy = read_shares("policy", given["policy"], len(x))
         known, targets, history = (given.get(k) for k in ("variances", "targets", "history"))
-        return Setting(
+        setting = Setting(
             features=frozen(x),
             policy=frozen(policy),
             rounds=check_rounds(given["rounds"]),
@@ -170,6 +207,10 @@ def _setting(given: dict[str, Any]) -> Setting:
             history=None if history is None else read_rewards("history", history, len(x)),
             revalued=check_number("revalued", given.get("revalued", 0.0)),
         )
+        if setting.targets is not None:
+            check_targets(setting.targets, setting.direction)
+        setting.check_span()
+        return setting
     except _BROKEN as error:
         raise ValueError(f"setting: {error}; the text was changed") from error
 

@@ -22,18 +22,20 @@ program is ``tests/speedlib/ten_days.py``, seeds 1,000 to 2,999.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._arrays import shown
-from speedlib._books import Assignment, Books, check_at_most, names_of, share_out
-from speedlib._json import parts_of, read_parts, written
+from speedlib._books import Assignment, Books, names_of, numbers_of, share_out
+from speedlib._json import HEAD, check_sum, parts_of, read_parts, written
 from speedlib._labels import check_order
 from speedlib._scalars import MAX_COUNT
+from speedlib._stored import FRESH, MADE, OFF, check_books, check_money
 from speedlib._trial_json import (
+    PARTS,
     read_counts,
     read_rewards,
     set_generator,
@@ -142,9 +144,8 @@ class Experiment:
         """What was requested, what came, and what is still owed; a copy that cannot be changed."""
         came = self._came.counts
         missing = np.maximum(self._asked - came, 0)
-        off = np.minimum(self._off, missing)
         extra = np.maximum(came - self._asked, 0)
-        return Books(*map(frozen, (self._asked, came, missing - off, off, extra)))
+        return Books(*map(frozen, (self._asked, came, missing - self._off, self._off, extra)))
 
     @property
     def rewards(self) -> Rewards:
@@ -187,7 +188,7 @@ class Experiment:
         wait : bool
             If True, no try of the next phase is requested while rewards are owed. If False, the
             owed rewards are written off, and the rewards that came decide the next phase. If these
-            rewards are too few, an error is raised.
+            rewards are too few, an error is raised; `explore` requests more.
 
         Returns
         -------
@@ -244,6 +245,33 @@ class Experiment:
         chosen = np.array(actions, dtype=np.int64)
         return Assignment(chosen, table[np.arange(len(chosen)), chosen], table)
 
+    def explore(self, size: int) -> Counts:
+        """Request more exploration than is planned, shape (A,); these tries count as made.
+
+        This helps where so many rewards were lost that those that came cannot decide, and where
+        rewards are owed but traffic does not wait. Exploration takes at most half of the budget.
+
+        Parameters
+        ----------
+        size : int
+            Number of tries, at least 1.
+
+        Returns
+        -------
+        array of int, shape (A,)
+            The additional tries; their sum is less than `size` at half of the budget, and 0 after
+            exploration.
+
+        Raises
+        ------
+        ValueError
+            If the strategy has no exploration that can be longer.
+        """
+        check_count("size", size, 1, MAX_COUNT)
+        if not isinstance(self.trial, ExploreThenCommitTrial):
+            raise ValueError(f"explore: {self.trial.name} cannot explore longer; SPEED can")
+        return self._book(self.trial.fill(size))
+
     def tell(self, actions: Rewards | Iterable[Any], rewards: ArrayLike | None = None) -> None:
         """Take rewards: any number, of any phase, in any order.
 
@@ -270,7 +298,7 @@ class Experiment:
             if rewards is None:
                 raise ValueError("rewards: pass one for each action")
             check_order(actions, {"rewards": rewards}, name="actions")
-            came = Rewards.from_log(self._numbers(actions), rewards, len(self.names))
+            came = Rewards.from_log(numbers_of(actions, self.names), rewards, len(self.names))
         if came.counts.ndim != 1:
             raise ValueError("actions: must be rewards of one trial; got several replications")
         extra = np.maximum(self._came.counts + came.counts - self._asked, 0)
@@ -283,6 +311,8 @@ class Experiment:
                 stacklevel=2,
             )
         self._came, self._fresh = self._came + came, self._fresh + came
+        # Those of earlier tries that came late are not written off any more.
+        self._off = np.minimum(self._off, np.maximum(self._asked - self._came.counts, 0))
 
     def write_off(self) -> Counts:
         """Give up all rewards that are owed; return how many of each action, shape (A,)."""
@@ -340,10 +370,10 @@ class Experiment:
             "names": list(self.names),
             "budget in money": self._in_money,
             "asked": self._asked.tolist(),
-            "made in this phase": self._made.tolist(),
-            "written off": self._off.tolist(),
+            MADE: self._made.tolist(),
+            OFF: self._off.tolist(),
             "came": self._came.as_dict(),
-            "came since the last decision": self._fresh.as_dict(),
+            FRESH: self._fresh.as_dict(),
             "visitors": self._visitors.bit_generator.state,
         }
         return written("experiment", VERSION, parts | trial_parts(self.trial))
@@ -362,29 +392,32 @@ class Experiment:
         ------
         TypeError, ValueError
             If the text is no experiment, was changed, or was written by a later version of the
-            format, or if `strategy` is not the one that the text names.
+            format, or if `strategy` is not the one that the text names. Entries that follow from
+            others are compared with them, and all entries with the checksum. A text that was
+            changed on purpose is read without its entry ``"checksum"``, if its entries fit.
         """
         parts = parts_of(text, "experiment", VERSION)
-        needed = ("names", "asked", "made in this phase", "written off", "came", "visitors")
-        parts = read_parts("text", parts, (*needed, "came since the last decision"))
+        counted, rewarded, priced = ("asked", MADE, OFF), ("came", FRESH), "budget in money"
+        needed = ("names", *counted, *rewarded, "visitors", *PARTS)
+        parts = read_parts("text", parts, needed, (*HEAD, priced))
         found = cls.__new__(cls)
         found.trial = trial_from_parts(parts, strategy)
         n_actions = len(found.trial.setting.features)
         found.names = names_of(parts["names"], n_actions)
         limits = found.trial.setting.limits
-        priced = limits is not None and limits.priced
-        found._in_money = check_flag("budget in money", parts.get("budget in money", priced))
-        counts = [read_counts(name, parts[name], n_actions) for name in needed[1:4]]
-        found._asked, found._made, found._off = counts
-        fresh = "came since the last decision"
-        found._came, found._fresh = (read_rewards(k, parts[k], n_actions) for k in ("came", fresh))
-        check_at_most("made in this phase", found._made, "asked", found._asked)
-        if isinstance(found.trial, ExploreThenCommitTrial):
-            earlier = found._asked - found._made
-            check_at_most("made", found.trial.made_before, "asked", earlier)
-        check_at_most(fresh, found._fresh.counts, "came", found._came.counts)
+        # Texts of earlier versions do not say it.
+        costly = limits is not None and limits.priced
+        found._in_money = check_flag(priced, parts.get(priced, costly))
+        check_money(found._in_money, found.trial.setting)
+        asked, made, off = (read_counts(name, parts[name], n_actions) for name in counted)
+        came, fresh = (read_rewards(name, parts[name], n_actions) for name in rewarded)
+        check_books(asked, made, off, came, fresh, found.trial)
+        found.trial._check_stored()
+        found._asked, found._made, found._off = asked, made, off
+        found._came, found._fresh = came, fresh
         found._visitors = np.random.default_rng(0)
         set_generator(found._visitors, parts["visitors"], "visitors")
+        check_sum(parts)
         return found
 
     def __repr__(self) -> str:
@@ -408,20 +441,3 @@ class Experiment:
     def _book(self, batch: Counts) -> Counts:
         self._asked, self._made = self._asked + batch, self._made + batch
         return batch
-
-    def _numbers(self, actions: Iterable[Any]) -> Counts | list[int]:
-        """Return numbers of actions from names, or numbers as they are."""
-        unordered = isinstance(actions, str | bytes | set | frozenset | Mapping)
-        if unordered or not isinstance(actions, Iterable) or getattr(actions, "ndim", 1) == 0:
-            raise TypeError(
-                "actions: expected a sequence of names or numbers, one for each reward; "
-                f"got {shown(actions)}"
-            )
-        given = list(actions)
-        if not any(isinstance(each, str) for each in given):
-            return np.asarray(given, dtype=np.int64) if not given else np.asarray(given)
-        place = {name: number for number, name in enumerate(self.names)}
-        for each in given:
-            if each not in place:
-                raise ValueError(f"actions: {shown(each)} is none of {shown(self.names)}")
-        return np.array([place[each] for each in given], dtype=np.int64)

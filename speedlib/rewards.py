@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._arrays import real_array, shown
-from speedlib._json import parts_of, read_parts, written
+from speedlib._json import HEAD, check_sum, parts_of, read_parts, written
 from speedlib._labels import check_order
 from speedlib.checks import (
     LARGEST,
@@ -24,6 +24,8 @@ from speedlib.checks import (
 )
 
 __all__ = ["Rewards"]
+
+_PARTS = ("counts", "means", "scatters")
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +134,12 @@ class Rewards:
 
     def as_dict(self) -> dict[str, Any]:
         """Return counts, means and scatters as lists of plain numbers."""
-        return {name: getattr(self, name).tolist() for name in ("counts", "means", "scatters")}
+        return {name: getattr(self, name).tolist() for name in _PARTS}
 
     @classmethod
     def from_dict(cls, parts: dict[str, Any]) -> Rewards:
         """Return rewards from what `as_dict` returned."""
-        parts = read_parts("rewards", parts, ("counts", "means", "scatters"))
+        parts = read_parts("rewards", parts, _PARTS)
         found = cls(parts["counts"], parts["means"], parts["scatters"])
         if np.any(found.scatters[found.counts == 1] != 0):
             raise ValueError("scatters: must be 0 for actions with a single reward")
@@ -163,7 +165,11 @@ class Rewards:
         ValueError
             If the text holds no rewards, or was written by a later version of the format.
         """
-        return cls.from_dict(parts_of(text, "rewards", 1))
+        parts = parts_of(text, "rewards", 1)
+        read_parts("text", parts, (), (*HEAD, *_PARTS))
+        found = cls.from_dict(parts)
+        check_sum(parts)
+        return found
 
     @classmethod
     def none(cls, shape: tuple[int, ...]) -> Rewards:

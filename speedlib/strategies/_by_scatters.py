@@ -27,7 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from speedlib._tolerances import LEAST_SCATTER
+from speedlib._scalars import MAX_COUNT
+from speedlib._stored import changed, check_at_most, check_close
+from speedlib._tolerances import LEAST_SCATTER, STORED_MOMENTS
 from speedlib._trial_json import read_counts, read_rewards
 from speedlib._within import variance_within
 from speedlib.checks import Counts, Floats, Scalar, check_count, check_vector, frozen
@@ -110,6 +112,8 @@ class ByScattersTrial(Trial):
     def __init__(self, setting: Setting, name: str, plan: Plan) -> None:
         super().__init__(setting, name)
         self._now = self._after(plan, Rewards.none(setting.shape), None)
+        # The first stage pulls all actions that are ever pulled.
+        self._pulled = np.any(np.atleast_2d(self._now.asked) > 0, axis=0)
 
     @abstractmethod
     def _plan(self, rewards: Rewards) -> Plan:
@@ -163,16 +167,20 @@ class ByScattersTrial(Trial):
         if self.committed:
             raise self._all_asked()
         came = self._came(rewards)
-        wanted = (self._now.rewards.counts + self._now.asked) > 0
-        few = np.flatnonzero(wanted & ((self._now.rewards + came).counts < 2))
+        few = np.flatnonzero(self._pulled & ((self._now.rewards + came).counts < 2))
         if few.size:
             raise ValueError(
                 f"rewards: {self.name} needs two rewards of each action that it pulls; action "
                 f"{few[0]} has {(self._now.rewards + came).counts[few[0]]}: wait for more"
             )
-        counts = self._advance(came, int(self._now.asked.sum() - came.rounds))
-        while not self.committed and not counts.any():
-            counts = self._advance(Rewards.none(self.setting.shape), 0)
+        begun = self._now
+        try:
+            counts = self._advance(came, int(begun.asked.sum() - came.rounds))
+            while not self.committed and not counts.any():
+                counts = self._advance(Rewards.none(self.setting.shape), 0)
+        except BaseException:
+            self._now = begun
+            raise
         return counts
 
     def _advance(self, rewards: Rewards, lost: int) -> Counts:
@@ -269,8 +277,51 @@ class ByScattersTrial(Trial):
         learnt = (
             None if first is None else frozen(check_vector("first variances", first, n_actions))
         )
-        lost = check_count("lost", state["lost"], 0)
-        self._now = self._after(plan, rewards, learnt)._replace(lost=lost)
+        # Below 0 if more rewards came than were requested.
+        lost = check_count("lost", state["lost"], -MAX_COUNT, MAX_COUNT)
+        begun, self._now = self._now, self._after(plan, rewards, learnt)._replace(lost=lost)
+        self._check_state(begun)
+
+    def _check_state(self, begun: _State) -> None:
+        """Refuse a state that does not fit the one in which every such trial begins."""
+        now = self._now
+        if now.first is None:
+            if now.rewards.counts.any():
+                raise changed("first variances", "be given, since rewards came", None)
+            rule = "the pulls of the first stage"
+            check_at_most("asked", now.asked, rule, begun.asked)
+            check_at_most(rule, begun.asked, "asked", now.asked)
+            if now.lost:
+                raise changed("lost", "be 0 in the first stage", now.lost)
+        elif not now.rewards.counts.any():
+            raise changed("rewards", "hold those of the first stage", 0)
+        implied = self._implied(now.memory)
+        if implied is None:
+            return
+        last, due = implied
+        if (last is None) != (now.coefficients is None):
+            rule = "be null while more pulls follow, and only then"
+            raise changed("coefficients", rule, now.coefficients)
+        if last is not None and now.coefficients is not None:
+            rule = "be what the decisions so far give"
+            check_close("coefficients", now.coefficients, last, STORED_MOMENTS, rule)
+        made = int(now.rewards.rounds) + now.lost + int(now.asked.sum())
+        if made != due and now.asked.any():
+            rule = f"make {due} pulls by now, together with the lost ones and those with rewards"
+            raise changed("asked", rule, made)
+
+    def _implied(self, memory: Any) -> tuple[Floats | None, int] | None:
+        """Return what a memory implies: the coefficients, and how many pulls have been requested.
+
+        The coefficients are None if more pulls follow. A trial that cannot say returns None.
+        """
+        return None
+
+    def _made_earlier(self) -> int:
+        return int(self._now.rewards.rounds) + self._now.lost
+
+    def _taken(self) -> Rewards:
+        return self._now.rewards
 
     def _memory_as_dict(self, memory: Any) -> Any:
         """Return what is remembered as plain values: it is one already, if it is not overridden."""

@@ -119,6 +119,42 @@ class Average(Estimation):
         spread = _error_with_draw if self.drawn else _error_within
         return ValueEstimate(value, spread(rewards, value, setting.rounds), commitment.estimable)
 
+    def estimate_of(self, came: Rewards, commitment: Commitment, setting: Setting) -> ValueEstimate:
+        r"""Average the rewards of the pulls, with means of an action for its missing rewards.
+
+        Actions may lose different shares of their rewards, so the plain average of what came would
+        be that of another policy. With N(a) of n pulls, T(a) of which brought rewards,
+
+        .. math:: \hat v = \sum_a \frac{N(a)}{n} \bar r(a), \qquad
+                  \frac{V}{n} + \sum_a \frac{N(a)^2}{n^2} s^2(a)
+                  \Bigl(\frac1{T(a)} - \frac1{N(a)}\Bigr)
+
+        is its variance over the draw, where V estimates the variance of a single reward of the
+        policy. The estimate is unknown while an action that is pulled has no reward.
+        """
+        planned = commitment.counts
+        rounds, counts = int(planned.sum()), came.counts
+        if np.array_equal(counts, planned):
+            return self.estimate(came, commitment, setting)
+        share, seen = planned / rounds, np.maximum(counts, 1)
+        value = np.sum(share * came.means, axis=-1)
+        known = not np.any((planned > 0) & (counts == 0))
+        sample = came.scatters / np.maximum(counts - 1, 1)
+        repeated = counts > 1
+        stand_in = sample[repeated].mean() if repeated.any() else np.inf
+        squares = np.where(repeated, sample, stand_in)
+        within = np.where(planned > 0, share**2 * np.where(planned > 0, squares, 0.0) / seen, 0.0)
+        if self.drawn:
+            single = np.sum(share * (came.scatters / seen + (came.means - value) ** 2))
+            missing = np.where(planned > 0, within * (1 - seen / np.maximum(planned, 1)), 0.0)
+            variance = (
+                single / max(rounds - 1, 1) + missing.sum() if known and rounds > 1 else np.inf
+            )
+        else:
+            variance = within.sum()
+        sure = np.asarray(known)
+        return ValueEstimate(value, np.where(sure, np.sqrt(variance), np.inf), sure)
+
 
 def _least_squares(counts: Counts, variances: Floats, setting: Setting) -> Commitment:
     """Return the commitment of least squares that weights by given variances."""

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._trial_json import read_counts, read_rewards, read_shares
+from speedlib._stored import changed, check_at_most, check_same_rewards, check_variances_learnt
+from speedlib._trial_json import is_ours, read_counts, read_rewards, read_shares
 from speedlib.checks import (
     Counts,
     Floats,
@@ -51,6 +52,8 @@ class LivingTrial(Trial):
     _spent: Counts
     _design: Floats
     _asked: Counts
+    #: Rounds of exploration that earlier rewards replace.
+    _known: int
     #: Pulls that were made before the current exploration design took effect.
     _before: Counts
 
@@ -72,10 +75,11 @@ class LivingTrial(Trial):
     def _after_exploration(self) -> Pooled:
         """Return the commitment, or say that exploration is not finished."""
 
-    @property
-    def made_before(self) -> Counts:
-        """Pulls of earlier phases, shape (..., A)."""
+    def _made_earlier(self) -> Counts:
         return self._spent
+
+    def _taken(self) -> Rewards:
+        return self.explored
 
     def _shortened(self, length: int, history: Rewards) -> int:
         """Take earlier rewards as explored; return how long to explore still."""
@@ -85,7 +89,9 @@ class LivingTrial(Trial):
             self.strategy.determined(np.where(history.counts > 1, history.counts, 0), self.setting),
             history.counts.shape,
         )
-        return max(0, length - int(history.rounds)) if known.all() else length
+        # Rewards that leave a variance open replace no exploration, however many they are.
+        self._known = int(history.rounds) if known.all() else 0
+        return max(0, length - self._known)
 
     def _skip_empty_phases(self) -> None:
         """Decide at once where no pull is requested, as after a long history."""
@@ -97,13 +103,20 @@ class LivingTrial(Trial):
         if self.committed:
             raise self._all_asked()
         explored = self.explored + self._came(rewards)
-        if not np.any(explored.counts > 1):
+        # If all came, it is the trial itself, which learns also from single rewards.
+        if not np.any(explored.counts > 1) and np.any(rewards.counts < self._asked):
             raise ValueError(
                 f"rewards: no action has two rewards, so {self.name} knows nothing of the noise; "
-                "wait for more, or explore again"
+                "wait for more, or explore again (Experiment.explore)"
             )
-        self._advance(rewards)
-        self._skip_empty_phases()
+        begun, drawn = dict(vars(self)), self.setting.rng.bit_generator.state
+        try:
+            self._advance(rewards)
+            self._skip_empty_phases()
+        except BaseException:
+            vars(self).update(begun)
+            self.setting.rng.bit_generator.state = drawn
+            raise
         return self._asked
 
     def fill(self, rounds: int) -> Counts:
@@ -114,7 +127,7 @@ class LivingTrial(Trial):
         if self.committed or self.setting.replications is not None:
             return np.zeros(self.setting.shape, dtype=np.int64)
         made = self._spent + self._asked
-        room = max(0, int(self.setting.left(made, self._design)) - self.setting.nominal // 2)
+        room = int(self.setting.half_left(made, self._design))
         more = self._topped_up(made - self._before, min(rounds, room))
         self._asked = frozen(self._asked + more)
         return more
@@ -157,7 +170,7 @@ class LivingTrial(Trial):
                 asked = frozen(made + self._whole(design, self._spent + made))
                 self._pooled = self._committed_to(asked, self.explored)
                 self._asked = asked
-        except Exception:
+        except BaseException:
             self.setting, before.rng.bit_generator.state = before, drawn
             raise
         return self._asked
@@ -170,7 +183,7 @@ class LivingTrial(Trial):
         spent = self._spent + made
         old, new = before.limits, setting.limits
         if old is not None and new is not None and np.any(old.costs != new.costs):
-            rest = min(rest, max(0, int(setting.left(spent, design)) - setting.nominal // 2))
+            rest = min(rest, int(setting.half_left(spent, design)))
         more = exploration_counts(design, rest, setting.rng, strategy.exploration_sampling)
         if rest < planned and not np.any(self.explored.counts + made + more > 1):
             raise ValueError(
@@ -223,5 +236,58 @@ class LivingTrial(Trial):
             self.variances = self.covariance = self._pooled = None
             return
         self.variances = check_variances(state["variances"], n_actions)
-        self.covariance = self.strategy.learn(self.explored, self.setting)[1]
+        learnt, self.covariance = self.strategy.learn(self.explored, self.setting)
+        if is_ours(self.strategy):
+            check_variances_learnt(self.variances, learnt)
         self._pooled = self._committed_to(self._asked, self.explored) if done else None
+
+    def _check_stored(self) -> None:
+        setting, strategy, learnt = self.setting, self.strategy, self.variances is not None
+        pilot = strategy.tuned and not learnt
+        if self._piloting != pilot:
+            raise changed("piloting", f"be {pilot}: {self.name} has a pilot", self._piloting)
+        if learnt and not (strategy.tuned or self.committed):
+            raise changed("committed", "be true, since variances have been learnt", False)
+        history = setting.history or Rewards.none(setting.shape)
+        check_at_most("history", history.counts, "explored", self.explored.counts)
+        if not learnt:
+            rule = "be the earlier rewards alone, since no variances have been learnt"
+            check_same_rewards("explored", self.explored, history, rule)
+            check_at_most(
+                "made", self._spent, "0, since no variances have been learnt", 0 * self._spent
+            )
+        made = self._spent + self._asked
+        check_at_most("made by another design", self._before, "tries of all phases", made)
+        if not self.committed and setting.limits is not None:
+            setting.limits.check_within(self._design, "exploration design")
+        self._check_budget(made)
+
+    def _check_budget(self, made: Counts) -> None:
+        """Refuse a stored budget that does not pay for the pulls, or is not used up by the last."""
+        setting, rule, total = self.setting, self.strategy.rounding, int(made.sum())
+        rounds, slack = setting.rounds, len(made) - 1
+        if setting.paid:
+            # Exploration may have cost more than it should, before new costs; then nothing is left.
+            over = float(setting.overdrawn(made, 0 * made))
+            before = float(setting.overdrawn(self._spent, 0 * made))
+            if rule != "ceil" and over and not before:
+                raise changed(
+                    "rounds", f"pay for {total} tries, which cost {rounds + over:g}", rounds
+                )
+            return
+        least, most = {"floor": (-slack, 0), "ceil": (0, slack), "efficient": (0, 0)}[rule]
+        if not self.committed:
+            length = max(self.strategy.exploration_length(rounds), rounds - rounds // 2)
+            least, most = -rounds, length - rounds
+        if total > rounds + max(most, 0):
+            raise changed(
+                "rounds", f"be at least {total - max(most, 0)}, for the tries so far", rounds
+            )
+        if total > rounds + most:
+            rule = (
+                f"be true, since exploration takes at most {rounds + most} tries, and has {total}"
+            )
+            raise changed("committed", rule, False)
+        if total < rounds + least:
+            rule = f"make, with earlier tries, all {rounds} of the budget; there are {total}"
+            raise changed("asked", rule, self._asked)

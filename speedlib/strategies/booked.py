@@ -8,7 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from speedlib.checks import Counts, Floats, check_number, check_rounds
+from speedlib._json import read_parts
+from speedlib._stored import changed
+from speedlib._tolerances import STORED_MOMENTS
+from speedlib.checks import Counts, Floats, check_count, check_number, check_rounds, check_vector
 from speedlib.rewards import Rewards
 from speedlib.strategies._by_scatters import (
     ByScatters,
@@ -223,10 +226,33 @@ class BookedTrial(ByScattersTrial):
         return {name: part[0].tolist() for name, part in memory._asdict().items()}
 
     def _memory_from_dict(self, memory: Any) -> _Books | None:
-        if memory is None:
+        size, direction = self._vertices.actions.size, self.setting.direction
+        if not size:
+            if memory is not None:
+                raise changed("memory", "be null, since the value is known to be 0", memory)
             return None
-        excess, sums = (np.array([memory[name]], dtype=np.float64) for name in ("excess", "sums"))
-        return _Books(excess, sums, np.array([memory["rounds"]], dtype=np.int64))
+        memory = read_parts("memory", memory, _Books._fields, ())
+        excess, sums = (check_vector(name, memory[name], size) for name in ("excess", "sums"))
+        rounds = check_count("rounds of the memory", memory["rounds"], 0, self._bookable)
+        # Each round books one pull, and makes one; each adds a vertex, which gives the direction.
+        if abs(excess.sum()) > STORED_MOMENTS * max(rounds, 1):
+            raise changed("excess", "sum to 0", float(excess.sum()))
+        features = self.setting.features[self._vertices.actions]
+        size = np.abs(sums) @ np.abs(features) + rounds * np.abs(direction)
+        if np.any(np.abs(sums @ features - rounds * direction) > STORED_MOMENTS * size):
+            raise changed("sums", f"combine the features to {rounds} times the direction", sums)
+        return _Books(excess[None], sums[None], np.array([rounds], dtype=np.int64))
+
+    def _implied(self, memory: Any) -> tuple[Floats | None, int]:
+        last = np.zeros(len(self.setting.features))
+        if memory is None:
+            return last, self.setting.rounds
+        booked = int(memory.rounds[0])
+        due = self.setting.rounds - self._bookable + booked
+        if booked < self._bookable:
+            return None, due
+        last[self._vertices.actions] = memory.sums[0] / self._bookable
+        return last, due
 
     def _phase(self, pulled: Counts, shares: Floats, excess: Floats, left: Counts) -> Counts:
         """Return the most rounds in which no action can grow by more than the share, (R,).

@@ -171,6 +171,7 @@ class ExploreThenCommitTrial(LivingTrial):
         self.variances: Floats | None = None
         self.covariance: CovarianceEstimate | None = None
         self._pooled: Pooled | None = None
+        self._known = 0
         self._piloting = strategy.tuned
         self._spent = self._before = np.zeros(setting.shape, dtype=np.int64)
         length = strategy.exploration_length(setting.nominal)
@@ -252,12 +253,14 @@ class ExploreThenCommitTrial(LivingTrial):
         setting, strategy = self.setting, self.strategy
         best = strategy.best_length(variances, self._design, setting)
         pilot = spent.sum(axis=-1)
-        # Earlier rewards have explored for some of the length already.
-        known = 0 if setting.history is None else setting.history.rounds
-        length = np.clip(np.ceil(best) - known, pilot, np.maximum(pilot, setting.nominal // 2))
+        most = np.maximum(pilot, setting.nominal // 2)
+        more = np.clip(np.ceil(best) - self._known, pilot, most) - pilot
+        design = np.broadcast_to(self._design, setting.shape)
+        if setting.paid:
+            more = np.minimum(more, setting.half_left(spent, design))
         return exploration_counts(
-            np.broadcast_to(self._design, setting.shape),
-            (length - pilot).astype(np.int64),
+            design,
+            more.astype(np.int64),
             setting.rng,
             strategy.exploration_sampling,
         )

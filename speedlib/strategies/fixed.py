@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._trial_json import read_counts
+from speedlib._stored import changed
+from speedlib._trial_json import is_ours, read_counts
 from speedlib.checks import Counts, Floats, check_choice, check_share, frozen
 from speedlib.covariance import COVARIANCE_ESTIMATES
 from speedlib.estimators import ValueEstimate
@@ -137,7 +138,7 @@ class FixedTrial(Trial):
     ) -> None:
         super().__init__(setting, strategy.name)
         self.strategy = strategy
-        self._estimation = estimation
+        self._estimation, self._begun = estimation, counts
         self._commitment = estimation.commitment(frozen(counts), setting)
 
     @property
@@ -164,7 +165,10 @@ class FixedTrial(Trial):
         return self._estimation.estimate(seen, self._commitment, self.setting)
 
     def estimate_of(self, rewards: Rewards, policy: ArrayLike | None = None) -> ValueEstimate:
-        """Estimate a value from the rewards that came, by the coefficients for their numbers."""
+        """Estimate a value from the rewards that came, by the coefficients for their numbers.
+
+        The plain average takes the mean of an action's rewards that came for those that did not.
+        """
         came = self._came(rewards)
         if not came.counts.any():
             raise ValueError("rewards: none came, so there is nothing to estimate from")
@@ -173,6 +177,8 @@ class FixedTrial(Trial):
                 "policy: the average reward estimates the value of the policy that was run; "
                 'use the estimator "ols" or "feasible"'
             )
+        if isinstance(self._estimation, Average):
+            return self._estimation.estimate_of(came, self._commitment, self.setting)
         setting = replace(self.setting.for_policy(policy), rounds=int(came.rounds))
         commitment = self._estimation.commitment(came.counts, setting)
         return self._estimation.estimate(came, commitment, setting)
@@ -183,6 +189,28 @@ class FixedTrial(Trial):
     def _restore(self, state: dict[str, Any]) -> None:
         counts = frozen(read_counts("asked", state["asked"], len(self.setting.features)))
         self._commitment = self._estimation.commitment(counts, self.setting)
+
+    def _check_stored(self) -> None:
+        """Compare with the pulls of a trial that begins now: random ones in their number alone."""
+        asked, again, strategy = self._commitment.counts, self._begun, self.strategy
+        balanced = getattr(strategy, "sampling", None) == "balanced"
+        # Of two remainders that are equal, up to rounding, either may have got the pull.
+        if balanced and is_ours(strategy) and np.any(wrong := np.abs(asked - again) > 1):
+            a = int(np.flatnonzero(wrong)[0])
+            raise changed("asked", f"be {again[a]} for action {a}, as the design says", asked[a])
+        total, due = int(asked.sum()), int(again.sum())
+        # Equally good designs of an oracle may cost differently, and leave other remainders.
+        slack = len(asked) - 1 if isinstance(strategy, Oracle) else 0
+        if abs(total - due) > slack:
+            raise changed(
+                "asked", f"be {due} tries, as the budget of {self.setting.rounds} says", total
+            )
+
+    def _made_earlier(self) -> Counts:
+        return np.zeros_like(self._commitment.counts)
+
+    def _taken(self) -> Rewards:
+        return Rewards.none(self.setting.shape)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from speedlib._arrays import shown
+from speedlib._stored import changed
 from speedlib.checks import Floats, Indices, check_count, check_rounds, check_share
 from speedlib.rewards import Rewards
 from speedlib.strategies._by_scatters import (
@@ -165,8 +166,9 @@ class NeymanTrial(ByScattersTrial):
             counts[:, 0], last = setting.rounds, coefficients[None]
         totals = [math.floor(f * setting.rounds) for f in strategy.fractions]
         totals.append(setting.rounds)
-        later = sorted({total for total in totals if total > counts.sum()})
-        super().__init__(setting, strategy.name, Plan(counts, last, tuple(later)))
+        self._first_total = int(counts.sum())
+        self._totals = tuple(sorted({total for total in totals if total > self._first_total}))
+        super().__init__(setting, strategy.name, Plan(counts, last, self._totals))
 
     def _plan(self, rewards: Rewards) -> Plan:
         """Bring counts to the next total."""
@@ -175,8 +177,10 @@ class NeymanTrial(ByScattersTrial):
         cost = np.abs(self._w[self._support]) * sigma
         shares = cost / cost.sum(axis=1, keepdims=True)
         total, *later = self._now.memory
-        # Lost pulls have used up their part of the budget.
-        total = max(total - self._now.lost, int(spent.sum(axis=1).max(initial=0)))
+        # Lost pulls have used up their part of the budget. Rewards of other actions, which nobody
+        # requested, were counted as found ones, and have not.
+        other = int((rewards.counts.sum(axis=1) - spent.sum(axis=1)).max(initial=0))
+        total = max(total - self._now.lost - other, int(spent.sum(axis=1).max(initial=0)))
         counts = np.zeros(rewards.counts.shape, dtype=np.int64)
         counts[:, self._support] = top_up(spent, shares, total)
         return Plan(counts, None if later else self._w[None], tuple(later))
@@ -184,8 +188,20 @@ class NeymanTrial(ByScattersTrial):
     def _memory_as_dict(self, memory: Any) -> list[int]:
         return [int(total) for total in memory or ()]
 
-    def _memory_from_dict(self, memory: Any) -> tuple[int, ...]:
-        return tuple(int(total) for total in memory)
+    def _memory_from_dict(self, memory: Any) -> tuple[int, ...] | None:
+        """Return the totals that are still to be reached, the last ones of all."""
+        if not self._support.size:
+            if memory:
+                raise changed("memory", "be empty, since the value is known to be 0", memory)
+            return ()
+        found = tuple(check_count("memory", total, 1) for total in memory)
+        if found != self._totals[len(self._totals) - len(found) :]:
+            raise changed("memory", f"be the last ones of {list(self._totals)}", list(found))
+        return found
+
+    def _implied(self, memory: Any) -> tuple[Floats | None, int]:
+        total = (self._first_total, *self._totals)[len(self._totals) - len(memory)]
+        return None if memory else self._w, total
 
 
 def _fractions(given: Any) -> tuple[float, ...]:

@@ -136,14 +136,14 @@ class PlugIn(ExploreThenCommit):
         cannot distinguish a variance that is truly small from an estimation error of relative size
         :math:`\Gamma_0^{-1/2}`, so variances are first raised to this share of their mean.
         """
-        share = 1.0 / np.sqrt(self.exploration_length(setting.rounds))
+        share = 1.0 / np.sqrt(self.exploration_length(setting.nominal))
         variances = np.maximum(variances, share * variances.mean(axis=-1, keepdims=True))
         rows = variances.reshape(-1, variances.shape[-1])
         commit = pe_within(rows, setting, 0.0)
         cost = estimation_cost(
             setting.features, variances, commit.reshape(variances.shape), exploration
         )
-        return np.asarray(best_exploration_length(cost, setting.rounds))
+        return np.asarray(best_exploration_length(cost, setting.nominal))
 
 
 @dataclass(frozen=True, kw_only=True)
