@@ -8,17 +8,19 @@ import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from pypdf import PdfReader
 
 from tools.audit.__main__ import PROGRAMS
 from tools.publish.archive import TOP, make_zip
-from tools.publish.pages import anchors, destination, reading_order
-from tools.publish.pdf import make_pdf
+from tools.publish.pages import anchors, destination, reading_order, solutions
+from tools.publish.pdf import TITLE, make_pdf
 
 ROOT = Path(__file__).parents[1]
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
-<title>{title} — A book</title><style>@page {{ size: A4; margin: 2cm }} h2 {{ break-before: page }}
+<title>{title} — A book</title><style>@page {{ size: A4; margin: 2cm }} .new {{ break-before: page }}
 @media print {{ nav {{ display: none }} }}</style></head><body>
 <nav class="bd-links"><a class="reference internal" href="#">First</a>
 <p class="caption">A part</p><ul><li><a class="reference internal" href="{up}sub/second.html">Second
@@ -27,10 +29,12 @@ page</a><ul><li><a class="reference internal" href="{up}third.html">Third</a></l
 BODIES = {
     "first.html": '<h1>First</h1><a href="sub/second.html#far">far</a> '
     '<a href="https://example.org/">out</a> <a href="gone.html">gone</a>',
-    "sub/second.html": "<h1>Second</h1><h2>Near</h2><h2 id='far'>Far away</h2>"
-    '<div class="solution"><p>The answer is forty-two.</p></div>',
-    "third.html": '<h1>Third</h1><a href="first.html">back</a><h2 id="there">There</h2>'
-    '<h2>Link</h2><a href="#there">there</a>',
+    "sub/second.html": "<h1>Second</h1><h2 class='new'>Near</h2><h2 class='new' id='far'>Far</h2>"
+    '<a href="#answer">solution</a>'
+    '<div class="solution" id="answer"><p>The answer is forty-two.</p><a href="#far">far</a></div>',
+    "third.html": '<h1>Third</h1><a href="first.html">back</a>'
+    '<h2 class="new" id="there">There</h2><h2 class="new">Link</h2><a href="#there">there</a>'
+    '<div class="solution"><p>Say <a href="sub/second.html">friend</a>.</p></div>',
 }
 needs_browser = pytest.mark.skipif(
     not any(map(shutil.which, PROGRAMS)), reason="there is no Chromium"
@@ -57,7 +61,14 @@ def test_pages_are_in_the_order_of_the_contents(book: Path) -> None:
         ("sub/second.html", "Second page", 1, "A part"),
         ("third.html", "Third", 2, "A part"),
     ]
-    assert anchors(book, pages) == {"sub/second.html": {"far"}, "third.html": {"there"}}
+    assert anchors(book, pages) == {"sub/second.html": {"far", "answer"}, "third.html": {"there"}}
+
+
+def test_solutions_name_their_targets_wherever_they_stand(book: Path) -> None:
+    second, third = solutions(book, reading_order(book))
+    assert (second.page.name, second.anchors) == ("sub/second.html", {"answer"})
+    assert f'href="{(book / "sub" / "second.html").as_uri()}#far"' in second.body
+    assert f'href="{(book / "sub" / "second.html").as_uri()}"' in third.body
 
 
 def test_addresses_lead_to_pages_of_this_book_only(book: Path) -> None:
@@ -97,21 +108,57 @@ def test_links_of_the_document_lead_to_its_own_sheets(book: Path, tmp_path: Path
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
     reader = PdfReader(out)
     texts = [sheet.extract_text() for sheet in reader.pages]
-    # Title, contents, one page, three, three, and the solutions.
+    # Title, contents, one page, three, three, and all solutions on one.
     assert [number for number, text in enumerate(texts) if "forty-two" in text] == [9]
-    assert all(str(number + 1) in text for number, text in enumerate(texts))
+    assert [number for number, text in enumerate(texts) if "friend" in text] == [9]
+    assert all(text.split()[-1] == str(number + 1) for number, text in enumerate(texts))
     assert outline(reader, reader.outline) == [
         ("Contents", 0, []),
         ("First", 2, []),
         ("A part", 3, [("Second page", 3, [("Third", 6, [])])]),
-        ("Solutions", 9, [("Second page", 9, [])]),
+        ("Solutions", 9, [("Second page", 9, []), ("Third", 9, [])]),
     ]
     # First, to the anchor on another page; Third, back and to its own anchor.
     assert targets(reader, 2) == [5, "https://example.org/"]
     assert targets(reader, 6) == [2]
     assert targets(reader, 8) == [7]
-    assert targets(reader, 1) == [2, 3, 6, 9]
+    assert targets(reader, 1) == [2, 3, 6, 9, 9]
+    # An exercise and its solution lead to each other.
+    assert targets(reader, 5) == [9]
+    assert targets(reader, 9) == [5, 3]
     assert b"file:" not in out.read_bytes()
+
+
+@needs_browser
+@pytest.mark.slow
+def test_the_document_is_small_and_says_what_it_is(book: Path, tmp_path: Path) -> None:
+    # The same picture on two pages, of noise, which no compression makes small.
+    noise = np.random.default_rng(20240501).integers(256, size=(300, 300), dtype=np.uint8)
+    Image.fromarray(noise).save(book / "noise.png")
+    for name in ("first.html", "third.html"):
+        page = (book / name).read_text(encoding="utf-8")
+        shown = page.replace("</article>", '<img src="noise.png"></article>')
+        (book / name).write_text(shown, encoding="utf-8")
+    out = tmp_path / "book.pdf"
+    make_pdf(book, out, "Version 1", lambda *_: None)
+    reader = PdfReader(out)
+    pictures = [image.indirect_reference for sheet in reader.pages for image in sheet.images]
+    assert len(pictures) == 2
+    assert len(set(pictures)) == 1
+    for sheet in reader.pages:
+        # Compressed, but for the number, a line.
+        texts = [each.get_object() for each in sheet.get("/Contents", [])]
+        assert all("/Filter" in each or len(each.get_data()) < 80 for each in texts)
+    root = reader.root_object
+    assert reader.metadata is not None
+    assert (reader.metadata.title, reader.metadata.subject) == (TITLE, "Version 1")
+    assert (root["/Lang"], root["/PageMode"]) == ("en-GB", "/UseOutlines")
+    assert root["/ViewerPreferences"]["/DisplayDocTitle"]
+    # A link leads somewhere else, and has a size to be pressed.
+    for sheet in reader.pages:
+        for reference in sheet.get("/Annots", []):
+            left, low, right, high = map(float, reference.get_object()["/Rect"])
+            assert max(right - left, high - low) > 2
 
 
 def outline(reader: PdfReader, items: list) -> list:  # type: ignore[type-arg]
@@ -126,13 +173,10 @@ def outline(reader: PdfReader, items: list) -> list:  # type: ignore[type-arg]
 
 
 def targets(reader: PdfReader, number: int) -> list[int | str]:
-    """Return the sheets and addresses to which the visible links of a sheet lead."""
+    """Return the sheets and addresses to which the links of a sheet lead."""
     sheets = [sheet.indirect_reference for sheet in reader.pages]
     found: list[int | str] = []
     for reference in reader.pages[number].get("/Annots", []):
         note = reference.get_object()
-        left, low, right, high = map(float, note["/Rect"])
-        if (right - left) < 3 or (high - low) < 3:
-            continue  # What only marks an anchor.
         found.append(sheets.index(note["/Dest"][0]) if "/Dest" in note else note["/A"]["/URI"])
     return found

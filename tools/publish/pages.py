@@ -6,10 +6,14 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote, urljoin, urlparse
 from urllib.request import url2pathname
 
 from bs4 import BeautifulSoup, Tag
+
+
+#: A folded answer to an exercise.
+SOLUTION = "div.solution"
 
 
 @dataclass(frozen=True)
@@ -87,3 +91,31 @@ def anchors(html: Path, pages: Iterable[Page]) -> Mapping[str, set[str]]:
                         unquote(anchor)
                     )
     return wanted
+
+
+@dataclass(frozen=True)
+class Solutions:
+    """The solutions of a page: HTML whose addresses are complete, and the anchors in it."""
+
+    page: Page
+    body: str
+    anchors: frozenset[str]
+
+
+def solutions(html: Path, pages: Iterable[Page]) -> list[Solutions]:
+    """Return the solutions of each page that has some, before any script has changed them."""
+    found = []
+    for page in pages:
+        path = html / page.name
+        soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        parts = soup.select(f"article {SOLUTION}")
+        ids: set[str] = set()
+        for part in parts:
+            for tag in [part, *part.find_all(True)]:
+                ids |= {str(tag["id"])} if "id" in tag.attrs else set()
+                for name in ("href", "src"):
+                    if name in tag.attrs:
+                        tag[name] = urljoin(path.as_uri(), str(tag[name]))
+        if parts:
+            found.append(Solutions(page, "".join(map(str, parts)), frozenset(ids)))
+    return found

@@ -1,7 +1,7 @@
 """The whole book as one PDF: pages as a browser prints them, with bookmarks and links.
 
-Chromium prints one page of the book at a time and marks the places of the anchors. pypdf joins the
-parts and makes the links lead to these places.
+Chromium prints one page of the book at a time and marks the places of the anchors, and finally all
+solutions as one page. pypdf joins the parts and makes the links lead to these places.
 """
 
 from __future__ import annotations
@@ -20,55 +20,90 @@ from pypdf.generic import (
     ArrayObject,
     DecodedStreamObject,
     DictionaryObject,
+    Fit,
     FloatObject,
+    IndirectObject,
     NameObject,
     NullObject,
+    TextStringObject,
 )
 
 from speedbook.paths import write_atomically
 from tools.audit.__main__ import a_browser
-from tools.publish.pages import Page, anchors, destination, reading_order
+from tools.publish.pages import (
+    SOLUTION,
+    Page,
+    Solutions,
+    anchors,
+    destination,
+    reading_order,
+    solutions,
+)
 
+#: Added to the address of a page: Chromium leaves out links of a page to itself if their target
+#: is not in it, as when solutions have moved.
+ELSEWHERE = "?paper"
 #: The anchor by which the contents name the solutions of a page.
-SOLUTION = "#all-solutions"
+SOLVED_HERE = "all-solutions"
 #: Waits until formulas and pictures are there, and marks the anchors: Chromium notes the place of
 #: an anchor only if the same page links to it.
 READY = """async (anchors) => {
+  // What the book says twice stands in it once.
+  document.documentElement.dataset.wholeBook = "";
   await window.MathJax?.startup?.promise;
+  // The scripts of the page may have asked for more formulas: these come first.
+  await window.MathJax?.typesetPromise?.([]);
   await document.fonts.ready;
   await Promise.all([...document.images].map((each) => {
     each.loading = "eager";
     return each.decode().catch(() => {});
   }));
   const marks = document.createElement("div");
-  marks.style.cssText = "position: absolute; top: 0; font-size: 1px; opacity: 0.01";
+  marks.style.cssText = "position: absolute; top: 0; font-size: 1px; line-height: 1";
   for (const anchor of anchors) {
     if (!document.getElementById(anchor)) continue;
     const mark = document.createElement("a");
     mark.href = `#${encodeURIComponent(anchor)}`;
-    mark.textContent = ".";
-    mark.style.textDecoration = "none";
+    mark.style.cssText = "display: inline-block; width: 1px; height: 1px";
     marks.append(mark);
   }
   document.querySelector("article").append(marks);
+  // What these links name stands elsewhere now.
+  for (const link of document.querySelectorAll('article a[href^="#"]')) {
+    if (document.getElementById(decodeURIComponent(link.hash.slice(1)))) continue;
+    link.href = location.href.split(/[?#]/)[0] + link.hash;
+  }
   // The document has contents of its own.
   document.querySelector("#jb-print-toc")?.remove();
 }"""
-#: Takes the folded solutions out of a page, or leaves nothing but them; returns their number.
-SOLUTIONS = """(only) => {
+#: Takes what a selector finds out of a page.
+REMOVE = "(selector) => document.querySelectorAll(selector).forEach((each) => each.remove())"
+#: Replaces what a page says by all solutions, each group with its title and its anchor.
+SOLUTIONS = """async ([title, groups]) => {
   const article = document.querySelector("article");
-  const found = [...article.querySelectorAll(".solution")];
-  if (!only) {
-    found.forEach((each) => each.remove());
-  } else if (found.length) {
-    const heading = document.createElement("h1");
-    heading.textContent = only;
-    article.replaceChildren(heading, ...found);
+  await window.MathJax?.startup?.promise;
+  await window.MathJax?.typesetPromise?.([]);
+  article.replaceChildren();
+  const add = (name, words) => {
+    const heading = document.createElement(name);
+    heading.textContent = words;
+    article.append(heading);
+    return heading;
+  };
+  add("h1", title);
+  // On paper the theme displays a title of its own.
+  document.querySelectorAll("h1").forEach((each) => { each.textContent = title; });
+  for (const [id, words, body] of groups) {
+    add("h2", words).id = id;
+    article.insertAdjacentHTML("beforeend", body);
   }
-  return found.length;
+  await window.MathJax?.typesetPromise?.([article]);
 }"""
 TITLE = "SPEED: a reproducible companion"
+AUTHOR = "The SPEED companion authors"
 SOLVED = "Solutions"
+#: A link smaller than this many points only marks an anchor.
+MARK = 2
 #: A4 without the margins of print.css, in pixels.
 PAPER = {"width": 673, "height": 987}
 COVER = """<!doctype html><html lang="en-GB"><meta charset="utf-8"><title>{title}</title><style>
@@ -82,27 +117,52 @@ a span {{ flex: 1; border-bottom: 1px dotted #999; margin-bottom: .3em; }}
 </style><article><header><h1>{title}</h1><p>{about}</p></header>{lines}</article></html>"""
 
 
+#: The number of a sheet, from 0 on, and a height on it (None: the top).
+Place = tuple[int, float | None]
+
+
 @dataclass(frozen=True)
 class Part:
-    """The printed sheets of one page of the book, or of the page's solutions."""
+    """The printed sheets of one page of the book, or of the solutions of all pages."""
 
     page: Page
     printed: bytes
-    solutions: bool = False
-
-    @property
-    def title(self) -> str:
-        """What bookmarks and contents call it."""
-        return self.page.title
+    solved: Sequence[Solutions] = ()
 
     @functools.cached_property
     def reader(self) -> PdfReader:
         """The part, to be read."""
         return PdfReader(io.BytesIO(self.printed))
 
+    @functools.cached_property
+    def own(self) -> dict[str, Place]:
+        """The places of the anchors in this part, from its first sheet on."""
+        found: dict[str, Place] = {}
+        for key, where in self.reader.named_destinations.items():
+            number = self.reader.get_destination_page_number(where)
+            if number is not None:
+                found[unquote(str(key).lstrip("/"))] = (number, _height(where.top))
+        return found
 
-#: The number of a sheet, from 0 on, and a height on it (None: the top).
-Place = tuple[int, float | None]
+    @property
+    def group(self) -> str:
+        """The bookmark and the heading below which it stands."""
+        return SOLVED if self.solved else self.page.part
+
+    @property
+    def entries(self) -> list[tuple[Page, str, Place]]:
+        """What contents and bookmarks list: pages, anchors and places from the first sheet on."""
+        if not self.solved:
+            return [(self.page, "", (0, None))]
+        return [
+            (each.page, SOLVED_HERE, self.own.get(solved_id(number), (0, None)))
+            for number, each in enumerate(self.solved)
+        ]
+
+
+def solved_id(number: int) -> str:
+    """Return the anchor of a group of solutions on their common page."""
+    return f"{SOLVED_HERE}-{number}"
 
 
 def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], None]) -> int:
@@ -132,6 +192,8 @@ def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], 
         window.emulate_media(media="print")
         parts = list(printed_parts(window, html, pages, tell))
 
+        window.goto("about:blank")
+
         def front(first: int) -> bytes:
             window.set_content(contents(parts, html, about, first))
             return window.pdf(prefer_css_page_size=True, print_background=True)
@@ -140,7 +202,7 @@ def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], 
         length = len(PdfReader(io.BytesIO(front(0))).pages)
         cover = Part(Page("", "Contents", 1, ""), front(length))
     writer = join([cover, *parts], html)
-    writer.add_metadata({"/Title": TITLE, "/Subject": about})
+    writer.add_metadata({"/Title": TITLE, "/Subject": about, "/Author": AUTHOR})
     whole = io.BytesIO()
     writer.write(whole)
     write_atomically(out, whole.getvalue())
@@ -151,38 +213,43 @@ def printed_parts(
     window: Any, html: Path, pages: Sequence[Page], tell: Callable[[int, int, str], None]
 ) -> Iterator[Part]:
     """Print each page of the book without its folded solutions, and then all solutions."""
-    wanted, solved = anchors(html, pages), []
+    wanted = anchors(html, pages)
     for number, page in enumerate(pages):
         tell(number, len(pages), page.title)
-        for solutions in (False, True):
-            window.goto((html / page.name).as_uri(), wait_until="load")
-            window.evaluate(READY, sorted(wanted.get(page.name, ())))
-            count = window.evaluate(SOLUTIONS, page.title if solutions else None)
-            printed = window.pdf(prefer_css_page_size=True, print_background=True)
-            if not solutions:
-                yield Part(page, printed)
-            else:
-                solved.append(Part(page, printed, solutions=True))
-            if not count:
-                break
+        window.goto((html / page.name).as_uri() + ELSEWHERE, wait_until="load")
+        window.evaluate(REMOVE, SOLUTION)
+        window.evaluate(READY, sorted(wanted.get(page.name, ())))
+        yield Part(page, window.pdf(prefer_css_page_size=True, print_background=True))
     tell(len(pages), len(pages), SOLVED)
-    yield from solved
+    if solved := solutions(html, pages):
+        groups = [
+            (solved_id(number), each.page.title, each.body) for number, each in enumerate(solved)
+        ]
+        marked = {id for id, _, _ in groups}.union(
+            *(each.anchors & wanted.get(each.page.name, set()) for each in solved)
+        )
+        # The first of the pages lends its styles.
+        window.goto((html / solved[0].page.name).as_uri() + ELSEWHERE, wait_until="load")
+        window.evaluate(SOLUTIONS, [SOLVED, groups])
+        window.evaluate(READY, sorted(marked))
+        printed = window.pdf(prefer_css_page_size=True, print_background=True)
+        yield Part(Page("", SOLVED, 1, ""), printed, solved)
 
 
 def contents(parts: Sequence[Part], html: Path, about: str, first: int) -> str:
     """Return the title and the contents as a page; its links lead to pages of the book."""
     lines, chapter = [], None
     for part in parts:
-        name = SOLVED if part.solutions else part.page.part
-        if name != chapter:
-            lines.append(f"<h2>{escape(name)}</h2>" if name else "")
-            chapter = name
-        address = escape((html / part.page.name).as_uri() + SOLUTION * part.solutions)
-        indent = 0 if part.solutions else 5 * (part.page.level - 1)
-        lines.append(
-            f'<a href="{address}" style="margin-left: {indent}mm">{escape(part.title)}'
-            f"<span></span>{first + 1}</a>"
-        )
+        if part.group != chapter:
+            lines.append(f"<h2>{escape(part.group)}</h2>" if part.group else "")
+            chapter = part.group
+        for page, anchor, (sheet, _) in part.entries:
+            address = escape((html / page.name).as_uri() + f"#{anchor}" * bool(anchor))
+            indent = 0 if part.solved else 5 * (page.level - 1)
+            lines.append(
+                f'<a href="{address}" style="margin-left: {indent}mm">{escape(page.title)}'
+                f"<span></span>{first + sheet + 1}</a>"
+            )
         first += len(part.reader.pages)
     return COVER.format(title=escape(TITLE), about=escape(about), lines="".join(lines))
 
@@ -195,43 +262,48 @@ def join(parts: Sequence[Part], html: Path) -> PdfWriter:
     above: list[Any] = []
     chapter = ""
     for part in parts:
-        first, own = len(writer.pages), {}
-        for key, where in part.reader.named_destinations.items():
-            number = part.reader.get_destination_page_number(where)
-            if number is not None:
-                own[unquote(str(key).lstrip("/"))] = (first + number, _height(where.top))
-        name = part.page.name
-        if part.solutions:
-            places[name, SOLUTION[1:]] = (first, None)
-        else:
-            places[name, ""] = (first, None)
-            places |= {(name, key): place for key, place in own.items()}
+        first = len(writer.pages)
+        own = {key: (first + number, top) for key, (number, top) in part.own.items()}
+        places |= {(part.page.name, key): place for key, place in own.items()}
+        for each in part.solved:
+            places |= {(each.page.name, key): own[key] for key in each.anchors & own.keys()}
         for sheet in part.reader.pages:
             writer.add_page(sheet)
-            owners.append((name, own))
-        group = SOLVED if part.solutions else part.page.part
-        if group != chapter:
-            above = (
-                [writer.add_outline_item(title=group, page_number=first, is_open=False)]
-                if group
-                else []
-            )
-            chapter = group
-        depth = bool(group) + (0 if part.solutions else part.page.level - 1)
-        del above[depth:]
-        above.append(
-            writer.add_outline_item(
-                title=part.title,
-                page_number=first,
-                parent=above[-1] if above else None,
-                is_open=False,
-            )
-        )
+            owners.append((part.page.name, own))
+        if part.group != chapter:
+            above = [_bookmark(writer, part.group, (first, None), None)] if part.group else []
+            chapter = part.group
+        for page, anchor, (number, top) in part.entries:
+            place = (first + number, top)
+            places[page.name, anchor] = place
+            del above[bool(part.group) + (0 if part.solved else page.level - 1) :]
+            above.append(_bookmark(writer, page.title, place, above[-1] if above else None))
+    marks = SheetNumbers(writer)
     for number, sheet in enumerate(writer.pages):
-        own_name, own = owners[number]
-        redirect(writer, sheet, html, own_name, own, places)
-        put_number(writer, sheet, number + 1)
+        name, own = owners[number]
+        redirect(writer, sheet, html, name, own, places)
+        marks.put(sheet, number + 1)
+    # A reader shows the title and the bookmarks, and a reading voice speaks the right language.
+    writer.root_object[NameObject("/Lang")] = TextStringObject("en-GB")
+    writer.page_mode = "/UseOutlines"
+    writer.create_viewer_preferences().display_doctitle = True
+    # Pages of the book share fonts and pictures. What refers to equal things is equal only when
+    # these are one: a picture to its colours, a font to its letters.
+    left = None
+    while left != (left := sum(each is not None for each in writer._objects)):
+        writer.compress_identical_objects(remove_duplicates=True, remove_unreferenced=True)
     return writer
+
+
+def _bookmark(writer: PdfWriter, title: str, place: Place, parent: Any) -> Any:
+    number, top = place
+    return writer.add_outline_item(
+        title=title,
+        page_number=number,
+        parent=parent,
+        fit=Fit.fit() if top is None else Fit.xyz(top=top),
+        is_open=False,
+    )
 
 
 def redirect(
@@ -246,6 +318,9 @@ def redirect(
     kept = ArrayObject()
     for reference in sheet.get("/Annots", ArrayObject()):
         note = reference.get_object()
+        left, low, right, high = map(float, note["/Rect"])
+        if max(right - left, high - low) < MARK:
+            continue
         action = note.get("/A", DictionaryObject()).get_object()
         place: Place | None = None
         inside = False
@@ -277,24 +352,36 @@ def redirect(
     sheet[NameObject("/Annots")] = kept
 
 
-def put_number(writer: PdfWriter, sheet: PageObject, number: int) -> None:
-    """Put the number of a sheet below its text."""
-    over = PageObject.create_blank_page(width=sheet.mediabox.width, height=sheet.mediabox.height)
-    font = DictionaryObject(
-        {
-            NameObject("/Type"): NameObject("/Font"),
-            NameObject("/Subtype"): NameObject("/Type1"),
-            NameObject("/BaseFont"): NameObject("/Helvetica"),
-        }
-    )
-    over[NameObject("/Resources")] = DictionaryObject(
-        {NameObject("/Font"): DictionaryObject({NameObject("/Number"): font})}
-    )
-    stream = DecodedStreamObject()
-    middle = float(sheet.mediabox.width) / 2 - 2.2 * len(str(number))
-    stream.set_data(f"BT /Number 8 Tf {middle:.1f} 24 Td ({number}) Tj ET".encode())
-    over[NameObject("/Contents")] = stream
-    sheet.merge_page(over)
+class SheetNumbers:
+    """Puts the numbers of the sheets below their text; what Chromium wrote stays as it is."""
+
+    def __init__(self, writer: PdfWriter) -> None:
+        self.writer = writer
+        font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+        self.font = writer._add_object(
+            DictionaryObject({NameObject(key): NameObject(name) for key, name in font.items()})
+        )
+        # The number must not inherit the scale of the text.
+        self.before = self._stream("q")
+
+    def put(self, sheet: PageObject, number: int) -> None:
+        """Put a number on a sheet."""
+        middle = float(sheet.mediabox.width) / 2 - 2.2 * len(str(number))
+        after = self._stream(f"Q BT /Number 8 Tf {middle:.1f} 24 Td ({number}) Tj ET")
+        text = sheet.raw_get("/Contents")
+        parts = text if isinstance(text, ArrayObject) else [text]
+        sheet[NameObject("/Contents")] = ArrayObject([self.before, *parts, after])
+        # Sheets may share what they use.
+        resources = DictionaryObject(sheet["/Resources"].get_object())
+        fonts = DictionaryObject(resources.get("/Font", DictionaryObject()).get_object())
+        fonts[NameObject("/Number")] = self.font
+        resources[NameObject("/Font")] = fonts
+        sheet[NameObject("/Resources")] = resources
+
+    def _stream(self, text: str) -> IndirectObject:
+        stream = DecodedStreamObject()
+        stream.set_data(text.encode())
+        return self.writer._add_object(stream)
 
 
 def _height(top: Any) -> float | None:
