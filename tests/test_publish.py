@@ -20,8 +20,8 @@ from tools.publish.pdf import TITLE, make_pdf
 
 ROOT = Path(__file__).parents[1]
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
-<title>{title} — A book</title><style>@page {{ size: A4; margin: 2cm }} .new {{ break-before: page }}
-@media print {{ nav {{ display: none }} }}</style></head><body>
+<title>{title} — A book</title><style>@page {{ size: A4; margin: 2cm }}
+.new {{ break-before: page }} @media print {{ nav {{ display: none }} }}</style></head><body>
 <nav class="bd-links"><a class="reference internal" href="#">First</a>
 <p class="caption">A part</p><ul><li><a class="reference internal" href="{up}sub/second.html">Second
 page</a><ul><li><a class="reference internal" href="{up}third.html">Third</a></li></ul></li></ul>

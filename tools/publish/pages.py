@@ -11,7 +11,6 @@ from urllib.request import url2pathname
 
 from bs4 import BeautifulSoup, Tag
 
-
 #: A folded answer to an exercise.
 SOLUTION = "div.solution"
 
