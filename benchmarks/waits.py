@@ -119,7 +119,7 @@ def viewing(names: Sequence[str] | None = None) -> list[Row]:
             sizes[name] = weight(loaded)
             page.close()
     heaviest = max(sizes, key=sizes.__getitem__)
-    row = within(f"first view of {heaviest}", sizes[heaviest] / VIEW, 1.0, [])
+    row = within(f"first view of {Path(heaviest).stem}", sizes[heaviest] / VIEW, 1.0, [])
     return [row | {"seconds": None, "peer": "one megabyte, gzipped", "peer_seconds": None}]
 
 
