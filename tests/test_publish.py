@@ -30,7 +30,7 @@ BODIES = {
     "first.html": '<h1>First</h1><a href="sub/second.html#far">far</a> '
     '<a href="https://example.org/">out</a> <a href="gone.html">gone</a>',
     "sub/second.html": "<h1>Second</h1><h2 class='new'>Near</h2><h2 class='new' id='far'>Far</h2>"
-    '<a href="#answer">solution</a>'
+    '<svg width="9" height="9"><a href="#answer"><text y="9">x</text></a></svg>'
     '<div class="solution" id="answer"><p>The answer is forty-two.</p><a href="#far">far</a></div>',
     "third.html": '<h1>Third</h1><a href="first.html">back</a>'
     '<h2 class="new" id="there">There</h2><h2 class="new">Link</h2><a href="#there">there</a>'

@@ -200,6 +200,7 @@ class SheetNumbers:
         sheet[NameObject("/Contents")] = ArrayObject([self.before, *parts, after])
         # Sheets may share what they use.
         shared: Any = sheet["/Resources"].get_object()
+        shared: Any = sheet["/Resources"].get_object()
         resources = DictionaryObject(shared)
         fonts = DictionaryObject(shared["/Font"].get_object() if "/Font" in shared else {})
         fonts[NameObject("/Number")] = self.font

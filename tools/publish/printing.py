@@ -52,8 +52,10 @@ READY = """async (anchors) => {
   document.querySelector("article").append(marks);
   // What these links name stands elsewhere now.
   for (const link of document.querySelectorAll('article a[href^="#"]')) {
-    if (document.getElementById(decodeURIComponent(link.hash.slice(1)))) continue;
-    link.href = location.href.split(/[?#]/)[0] + link.hash;
+    // Links within drawings have no property "hash".
+    const hash = link.getAttribute("href");
+    if (document.getElementById(decodeURIComponent(hash.slice(1)))) continue;
+    link.setAttribute("href", location.href.split(/[?#]/)[0] + hash);
   }
   // The document has contents of its own.
   document.querySelector("#jb-print-toc")?.remove();
