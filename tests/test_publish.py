@@ -180,3 +180,14 @@ def targets(reader: PdfReader, number: int) -> list[int | str]:
         note = reference.get_object()
         found.append(sheets.index(note["/Dest"][0]) if "/Dest" in note else note["/A"]["/URI"])
     return found
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_browser_that_fails_is_named(book: Path, tmp_path: Path) -> None:
+    page = (book / "third.html").read_text(encoding="utf-8")
+    (book / "third.html").write_text(page.replace("article>", "div>"), encoding="utf-8")
+    out = tmp_path / "book.pdf"
+    with pytest.raises(RuntimeError, match="the browser failed: "):
+        make_pdf(book, out, "Version 1", lambda *_: None)
+    assert not out.exists()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from playwright.sync_api import Error as BrowserError
 from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.generic import (
     ArrayObject,
@@ -34,6 +35,8 @@ from tools.publish.printing import PAPER, TITLE, Part, Place, contents, print_pa
 AUTHOR = "The SPEED companion authors"
 #: A link smaller than this many points only marks an anchor.
 MARK = 2
+#: How long a page may take to load, in milliseconds: five minutes on a machine that is busy.
+PATIENCE = 300_000
 
 
 def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], None]) -> int:
@@ -53,16 +56,30 @@ def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], 
     Raises
     ------
     RuntimeError
-        If there is no book or no browser.
+        If there is no book or no browser, or if the browser fails.
     """
     html = html.resolve()
-    pages = reading_order(html)
+    try:
+        parts = whole_book(html, about, tell)
+    except BrowserError as error:
+        raise RuntimeError(f"the browser failed: {str(error).splitlines()[0]}") from error
+    writer = join(parts, html)
+    writer.add_metadata({"/Title": TITLE, "/Subject": about, "/Author": AUTHOR})
+    whole = io.BytesIO()
+    writer.write(whole)
+    write_atomically(out, whole.getvalue())
+    return len(writer.pages)
+
+
+def whole_book(html: Path, about: str, tell: Callable[[int, int, str], None]) -> list[Part]:
+    """Print title and contents, the pages, and the solutions."""
     with a_browser() as browser:
         window = browser.new_page(viewport=PAPER, color_scheme="light")
+        window.set_default_timeout(PATIENCE)
         # The page fits its formulas to the column that it sees.
         window.emulate_media(media="print")
-        parts = list(printed_parts(window, html, pages, tell))
-
+        parts = list(printed_parts(window, html, reading_order(html), tell))
+        # At the address of a page, links to it would be links within it.
         window.goto("about:blank")
 
         def front(first: int) -> bytes:
@@ -71,13 +88,7 @@ def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], 
 
         # The length of the contents does not depend on the numbers in them.
         length = len(PdfReader(io.BytesIO(front(0))).pages)
-        cover = Part(Page("", "Contents", 1, ""), front(length))
-    writer = join([cover, *parts], html)
-    writer.add_metadata({"/Title": TITLE, "/Subject": about, "/Author": AUTHOR})
-    whole = io.BytesIO()
-    writer.write(whole)
-    write_atomically(out, whole.getvalue())
-    return len(writer.pages)
+        return [Part(Page("", "Contents", 1, ""), front(length)), *parts]
 
 
 def join(parts: Sequence[Part], html: Path) -> PdfWriter:
