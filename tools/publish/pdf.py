@@ -73,12 +73,13 @@ def make_pdf(html: Path, out: Path, about: str, tell: Callable[[int, int, str], 
 
 def whole_book(html: Path, about: str, tell: Callable[[int, int, str], None]) -> list[Part]:
     """Print title and contents, the pages, and the solutions."""
+    pages = reading_order(html)
     with a_browser() as browser:
         window = browser.new_page(viewport=PAPER, color_scheme="light")
         window.set_default_timeout(PATIENCE)
         # The page fits its formulas to the column that it sees.
         window.emulate_media(media="print")
-        parts = list(printed_parts(window, html, reading_order(html), tell))
+        parts = list(printed_parts(window, html, pages, tell))
         # At the address of a page, links to it would be links within it.
         window.goto("about:blank")
 
@@ -210,7 +211,6 @@ class SheetNumbers:
         parts = text if isinstance(text, ArrayObject) else [text]
         sheet[NameObject("/Contents")] = ArrayObject([self.before, *parts, after])
         # Sheets may share what they use.
-        shared: Any = sheet["/Resources"].get_object()
         shared: Any = sheet["/Resources"].get_object()
         resources = DictionaryObject(shared)
         fonts = DictionaryObject(shared["/Font"].get_object() if "/Font" in shared else {})
