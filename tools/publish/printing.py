@@ -172,8 +172,8 @@ def printed_parts(
 
 
 def print_page(window: Any) -> bytes:
-    """Return the page that a window displays as a PDF."""
-    return bytes(window.pdf(prefer_css_page_size=True, print_background=True))
+    """Return the page that a window displays as a PDF of A4, or of the size that it asks for."""
+    return bytes(window.pdf(format="A4", prefer_css_page_size=True, print_background=True))
 
 
 def contents(parts: Sequence[Part], html: Path, about: str, first: int) -> str:
