@@ -72,7 +72,7 @@ lab: $(READY)  ## open the notebooks in JupyterLab (another folder: make lab NOT
 refresh: $(READY)  ## rewrite the committed notebooks and the ledger from fresh runs
 	@$(PY) -m speedbook build --refresh
 
-full: $(READY)  ## run the long setting, notebooks/full.yml (about an hour; continues after an interrupt), into book/full.json
+full: $(READY)  ## run the long setting, notebooks/full.yml (about half an hour; continues after an interrupt), into book/full.json
 	@$(PY) -m speedbook build --full
 
 lock: $(READY)  ## update requirements.txt after a change in a pyproject.toml (all versions: make lock UPGRADE=1)
@@ -122,7 +122,7 @@ clean:  ## remove all that was built (the environment in .venv stays)
 # changes. Each stamp is a copy of its file. If the contents are equal, a newer date, as in a copy or a container, has no
 # effect, and the stamp need not be written.
 .venv/lock.stamp: requirements.txt
-	@cmp -s $< $@ || sh tools/make-venv "$(PYTHON)"
+	@cmp -s $< $@ || sh tools/alone $< $@ sh tools/make-venv "$(PYTHON)"
 	@touch $@ 2>/dev/null || :
 
 # The lowest versions that pyproject.toml names, and the locked versions of what else the tests need. A pandas that old
@@ -136,5 +136,5 @@ $(OLDEST)/ready.stamp: pyproject.toml $(READY)
 	@touch $@
 
 $(READY): .venv/lock.stamp speedbook/pyproject.toml
-	@cmp -s speedbook/pyproject.toml $@ || sh tools/install-book $(PY)
+	@cmp -s speedbook/pyproject.toml $@ || sh tools/alone speedbook/pyproject.toml $@ sh tools/install-book $(PY)
 	@touch $@ 2>/dev/null || :

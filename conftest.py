@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -30,6 +32,24 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.nbval_cell_timeout = CELL_TIMEOUT
         if config.option.nbval or config.option.nbval_lax:
             put_into(os.environ, own_settings(Path(__file__).parent))
+            _start_kernels_patiently()
+
+
+def _start_kernels_patiently() -> None:
+    """Let nbval repeat the start of a kernel: before it takes its ports, another may be faster."""
+    import nbval.kernel
+
+    from speedbook.run.execution import START_ATTEMPTS
+
+    once = nbval.kernel.start_new_kernel
+
+    def start(*arguments: Any, **options: Any) -> Any:
+        for _ in range(START_ATTEMPTS - 1):
+            with suppress(RuntimeError):
+                return once(*arguments, **options)
+        return once(*arguments, **options)
+
+    nbval.kernel.start_new_kernel = start
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:

@@ -197,7 +197,8 @@ COPIES_RIDGE = 1e-12
 #: Smallest gap that a path starts from: a few EPS, since the weight of a barrier must be positive.
 LEAST_GAP = 1e-15
 
-#: In place of a divisor that may be zero, where the quotient is cut to one anyway.
+#: In place of a divisor that may be zero, where the quotient is cut to one anyway; and the share
+#: of an action that has none.
 NO_LENGTH = 1e-300
 
 # --- statistics, and what users give ----------------------------------------------------------

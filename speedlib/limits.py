@@ -13,7 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from speedlib._tolerances import LIMIT_TOLERANCE, PE_EFFICIENCY, RATIO_TOLERANCE
+from speedlib._tolerances import (
+    LIMIT_TOLERANCE,
+    NO_LENGTH,
+    PE_EFFICIENCY,
+    RATIO_TOLERANCE,
+)
 from speedlib.checks import Flags, Floats, check_count, check_finite, check_policy, check_sizes
 
 __all__ = ["Limits"]
@@ -149,6 +154,7 @@ class Limits:
         allow.
         """
         b = check_policy(weights, len(self.costs), "weights")
+        b = np.where(b > NO_LENGTH, b, 0.0)  # bounds are divided by shares
         room = np.where(b > 0, self.most, self.least).sum()
         if room < 1:
             base = np.where(b > 0, self.most, self.least)

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-TOOLS = tuple(f"tools/{n}" for n in ("find-python", "install-book", "install-lock", "make-venv"))
+TOOLS = tuple(
+    f"tools/{n}" for n in ("alone", "find-python", "install-book", "install-lock", "make-venv")
+)
 
 needs_shell = pytest.mark.skipif(shutil.which("sh") is None, reason="there is no sh")
 
@@ -41,6 +43,42 @@ def fake_python(path: Path, *, right_version: bool, has_venv: bool) -> Path:
     path.write_text(f'#!/bin/sh\ncase "$2" in "") ;; {cases} *) exit 2;; esac\n')
     path.chmod(0o755)
     return path
+
+
+def alone(folder: Path, command: str) -> subprocess.Popen[str]:
+    script = [str(ROOT / "tools" / "alone"), "lock", "stamp", "sh", "-c", command]
+    return subprocess.Popen(
+        [shutil.which("sh") or "sh", *script], cwd=folder, text=True, stderr=subprocess.PIPE
+    )
+
+
+@needs_shell
+def test_of_two_installations_in_one_folder_the_second_waits_and_has_nothing_to_do(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "lock").write_text("what to install")
+    # It ends when it is told to, so no time is taken for granted.
+    work = "echo x >> begun; while ! [ -e go ]; do sleep 0.1; done; cp lock stamp"
+    both = [alone(tmp_path, work), alone(tmp_path, work)]
+    while all(each.poll() is None for each in both) and not (tmp_path / "begun").is_file():
+        pass
+    (tmp_path / "go").touch()
+    ends = [each.communicate(timeout=60) for each in both]
+    assert [each.returncode for each in both] == [0, 0], ends
+    assert (tmp_path / "begun").read_text() == "x\n"
+    assert not list((tmp_path / "_build").iterdir())
+
+
+@needs_shell
+def test_an_installation_that_was_killed_holds_up_nobody(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("what to install")
+    (tmp_path / "_build").mkdir()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / "_build" / "venv.pid").write_text(f"{ended.pid}\n")
+    again = alone(tmp_path, "cp lock stamp")
+    assert again.communicate(timeout=60)[1] == "" and again.returncode == 0
+    assert (tmp_path / "stamp").is_file() and not list((tmp_path / "_build").iterdir())
 
 
 @needs_shell

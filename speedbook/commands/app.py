@@ -101,7 +101,7 @@ def build(
         typer.Option(
             "--full",
             help="Make no book. Run the notebooks in notebooks/full.yml with the parameters there, "
-            "about an hour, and store the results in book/full.json.",
+            "about half an hour, and store the results in book/full.json.",
         ),
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="How many notebooks run at the same time.")] = 2,

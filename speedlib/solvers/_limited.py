@@ -202,7 +202,8 @@ class _Path:
         images = problem.points @ y
         value = float((half**2).sum())
         most = problem.limits.largest(np.einsum("ak,ak->a", images, images)).value
-        gap = most / value - 1.0
+        # No design within the limits is better than its bound: a gap below 0 is rounding, too.
+        gap = abs(most / value - 1.0)
         if gap < self.gap:
             self.gap, self.inner, self.dual = gap, inner, y
         return y, images, gap
@@ -216,9 +217,11 @@ class _Path:
         while taken < STEPS and idle < PATIENCE and self.gap > LIMITED_GOAL:
             before = self.gap
             try:
-                taken += barrier.centre()
+                # Rounding may leave no room before a bound.
+                with np.errstate(divide="raise", invalid="raise"):
+                    taken += barrier.centre()
                 self._look(barrier.share())
-            except np.linalg.LinAlgError:
+            except (np.linalg.LinAlgError, FloatingPointError):
                 break
             idle = 0 if self.gap < before else idle + 1
             barrier.weight *= SHARPER

@@ -37,7 +37,8 @@ def test_changes_are_told_and_without_git_there_is_neither_commit_nor_year():
     text, _ = page_reference(ABOUT, PAGE, TITLE, {**BUILD, "changed": True})
     assert text.endswith("commit 0123456789ab with uncommitted changes.")
     none = {"commit": None, "changed": None, "year": None}
-    text, bibtex = page_reference(ABOUT, PAGE, TITLE, none)
+    unreleased = {name: value for name, value in ABOUT.items() if name != "date-released"}
+    text, bibtex = page_reference(unreleased, PAGE, TITLE, none)
     assert text.endswith(f"{ABOUT['title']}. Version {speedlib.__version__}.")
     assert "year" not in bibtex
     released = {**ABOUT, "date-released": yaml.safe_load("2032-05-01")}
