@@ -20,7 +20,7 @@ from tools.publish.pdf import TITLE, make_pdf
 
 ROOT = Path(__file__).parents[1]
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
-<title>{title} — A book</title><style>@page {{ size: A4; margin: 2cm }}
+<title>{title} — A book</title><style>@page {{ margin: 2cm }}
 .new {{ break-before: page }} @media print {{ nav {{ display: none }} }}</style></head><body>
 <nav class="bd-links"><a class="reference internal" href="#">First</a>
 <p class="caption">A part</p><ul><li><a class="reference internal" href="{up}sub/second.html">Second
@@ -149,6 +149,9 @@ def test_the_document_is_small_and_says_what_it_is(book: Path, tmp_path: Path) -
         # Compressed, but for the number, a line.
         texts = [each.get_object() for each in sheet.get("/Contents", [])]
         assert all("/Filter" in each or len(each.get_data()) < 80 for each in texts)
+    assert {tuple(round(float(side)) for side in sheet.mediabox[2:]) for sheet in reader.pages} == {
+        (595, 842)
+    }
     root = reader.root_object
     assert reader.metadata is not None
     assert (reader.metadata.title, reader.metadata.subject) == (TITLE, "Version 1")

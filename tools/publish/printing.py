@@ -172,7 +172,7 @@ def printed_parts(
 
 
 def print_page(window: Any) -> bytes:
-    """Return the page that a window displays as a PDF of A4, or of the size that it asks for."""
+    """Return the page that a window displays as a PDF, of A4 unless its styles set a size."""
     return bytes(window.pdf(format="A4", prefer_css_page_size=True, print_background=True))
 
 
