@@ -20,7 +20,7 @@ from tools.publish.pdf import TITLE, make_pdf
 
 ROOT = Path(__file__).parents[1]
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
-<title>{title} — A book</title><style>@page {{ size: A4; margin: 2cm }}
+<title>{title} — A book</title><style>@page {{ margin: 2cm }}
 .new {{ break-before: page }} @media print {{ nav {{ display: none }} }}</style></head><body>
 <nav class="bd-links"><a class="reference internal" href="#">First</a>
 <p class="caption">A part</p><ul><li><a class="reference internal" href="{up}sub/second.html">Second
@@ -30,7 +30,7 @@ BODIES = {
     "first.html": '<h1>First</h1><a href="sub/second.html#far">far</a> '
     '<a href="https://example.org/">out</a> <a href="gone.html">gone</a>',
     "sub/second.html": "<h1>Second</h1><h2 class='new'>Near</h2><h2 class='new' id='far'>Far</h2>"
-    '<a href="#answer">solution</a>'
+    '<svg width="9" height="9"><a href="#answer"><text y="9">x</text></a></svg>'
     '<div class="solution" id="answer"><p>The answer is forty-two.</p><a href="#far">far</a></div>',
     "third.html": '<h1>Third</h1><a href="first.html">back</a>'
     '<h2 class="new" id="there">There</h2><h2 class="new">Link</h2><a href="#there">there</a>'
@@ -149,6 +149,9 @@ def test_the_document_is_small_and_says_what_it_is(book: Path, tmp_path: Path) -
         # Compressed, but for the number, a line.
         texts = [each.get_object() for each in sheet.get("/Contents", [])]
         assert all("/Filter" in each or len(each.get_data()) < 80 for each in texts)
+    assert {tuple(round(float(side)) for side in sheet.mediabox[2:]) for sheet in reader.pages} == {
+        (595, 842)
+    }
     root = reader.root_object
     assert reader.metadata is not None
     assert (reader.metadata.title, reader.metadata.subject) == (TITLE, "Version 1")
@@ -180,3 +183,14 @@ def targets(reader: PdfReader, number: int) -> list[int | str]:
         note = reference.get_object()
         found.append(sheets.index(note["/Dest"][0]) if "/Dest" in note else note["/A"]["/URI"])
     return found
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_browser_that_fails_is_named(book: Path, tmp_path: Path) -> None:
+    page = (book / "third.html").read_text(encoding="utf-8")
+    (book / "third.html").write_text(page.replace("article>", "div>"), encoding="utf-8")
+    out = tmp_path / "book.pdf"
+    with pytest.raises(RuntimeError, match="the browser failed: "):
+        make_pdf(book, out, "Version 1", lambda *_: None)
+    assert not out.exists()
