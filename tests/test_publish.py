@@ -149,9 +149,8 @@ def test_the_document_is_small_and_says_what_it_is(book: Path, tmp_path: Path) -
         # Compressed, but for the number, a line.
         texts = [each.get_object() for each in sheet.get("/Contents", [])]
         assert all("/Filter" in each or len(each.get_data()) < 80 for each in texts)
-    assert {tuple(round(float(side)) for side in sheet.mediabox[2:]) for sheet in reader.pages} == {
-        (595, 842)
-    }
+    for sheet in reader.pages:  # A4, which the browser rounds to its own pixels
+        assert [float(side) for side in sheet.mediabox[2:]] == pytest.approx([595, 842], abs=1.5)
     root = reader.root_object
     assert reader.metadata is not None
     assert (reader.metadata.title, reader.metadata.subject) == (TITLE, "Version 1")
