@@ -103,7 +103,7 @@ pdf: $(READY)  ## make one PDF of the built book, in _build/publish (some minute
 wheel: $(READY)  ## build the library's wheel, in _build/publish
 	@$(PY) -m uv build --wheel --quiet --no-build-isolation --out-dir _build/publish && rm -f _build/publish/.gitignore
 
-bench: $(READY)  ## compare the speed of the solvers with others, and store the results (about 15 minutes)
+bench: $(READY)  ## compare the speed of the solvers with others, and store the results (about 40 minutes)
 	@$(PY) -m benchmarks
 
 bench-quick: $(READY)  ## the same comparison at small sizes; nothing is stored
@@ -112,7 +112,7 @@ bench-quick: $(READY)  ## the same comparison at small sizes; nothing is stored
 advice: $(READY)  ## measure the table of speedlib.advise again (some minutes)
 	@$(PY) tools/measure-advice
 
-mutants: $(READY)  ## put faults into speedlib on purpose, and store which check notices each (about 15 minutes)
+mutants: $(READY)  ## put faults into speedlib on purpose, and store which check notices each (over an hour)
 	@$(PY) -m tools.mutants
 
 clean:  ## remove all that was built (the environment in .venv stays)

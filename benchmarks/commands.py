@@ -45,6 +45,15 @@ def run(quick: bool) -> list[Row]:
         shelf = {each[1]: float(each[2]) for each in EXECUTED.finditer(said)}
         longest = max(shelf, key=shelf.__getitem__)
         test, _ = make(folder, "test")
+        changed = subprocess.run(
+            ["git", "status", "--porcelain"],
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+        if changed:
+            raise RuntimeError(f"the commands changed the clone:\n{changed}")
         return [
             *rows,
             within("make book, nothing executed before", book, 60 * BOOK, []),

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def test_of_two_installations_in_one_folder_the_second_waits_and_has_nothing_to_
     work = "echo x >> begun; while ! [ -e go ]; do sleep 0.1; done; cp lock stamp"
     both = [alone(tmp_path, work), alone(tmp_path, work)]
     while all(each.poll() is None for each in both) and not (tmp_path / "begun").is_file():
-        pass
+        time.sleep(0.05)
     (tmp_path / "go").touch()
     ends = [each.communicate(timeout=60) for each in both]
     assert [each.returncode for each in both] == [0, 0], ends

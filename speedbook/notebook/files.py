@@ -26,6 +26,8 @@ from speedbook.paths import write_if_changed
 V4: Any = nbformat.v4
 
 KERNEL = "python3"
+#: A heading of the first level.
+HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": KERNEL}
 #: Without a version, since several versions of Python run the same notebook.
 LANGUAGE = {
@@ -108,6 +110,12 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 def code(notebook: NotebookNode) -> list[str]:
     """Return the source of each code cell, including the parameters."""
     return [cell.source for cell in code_cells(notebook)]
+
+
+def title(notebook: NotebookNode) -> str:
+    """Return the first heading of a notebook's first cell; an empty text if there is none."""
+    found = HEADING.search(notebook.cells[0].source) if notebook.cells else None
+    return found[1] if found else ""
 
 
 def cell_name(notebook: NotebookNode, cell: NotebookNode) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from nbformat import NotebookNode
 
-from speedbook.notebook.files import code_cells, serialise
+from speedbook.notebook.files import code_cells, serialise, title
 from speedbook.press.archive import archive
 from speedbook.press.pictures import drawn_pictures
 from speedbook.run.folder import FIGURES, RESULTS
@@ -91,8 +91,7 @@ def page_downloads(
     results = result_files(*read_results(notebook))
     data |= {f"{RESULTS}/{each}": text for each, text in results.items()}
     if data:
-        title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
-        about = READ_ME.format(title=title, stem=stem)
+        about = READ_ME.format(title=title(notebook), stem=stem)
         files[f"{stem}{DATA}"] = archive({"README.txt": about, **data})
     place = PurePosixPath(EXTRA, folder(name))
     return {str(place / each): content for each, content in files.items()}

@@ -26,7 +26,7 @@ from pybtex.exceptions import PybtexError
 from speedbook.claims.ledger import read_ledger
 from speedbook.claims.registry import load_registry
 from speedbook.notebook.captions import shown_figures
-from speedbook.notebook.files import V4, caption, code_cells, figure_name, read_notebook
+from speedbook.notebook.files import HEADING, V4, caption, code_cells, figure_name, read_notebook
 from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown
 from speedbook.press.attachments import STAND_IN, with_stand_ins
@@ -53,9 +53,8 @@ PICTURES = "image/png", "image/jpeg", "image/svg+xml"
 TEXTS = "text/html", "text/markdown", "text/latex"
 #: The beginning of a pandas table, up to its classes.
 DATA_FRAME = re.compile(r'<table [^>]*class="(?=dataframe)')
-#: A link without words, which gets the title of its target, and the heading with that title.
+#: A link without words, which gets the title of its target.
 EMPTY_LINK = re.compile(r"\[\]\((?P<page>[^)#\s]+)\)")
-HEADING = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
 #: For docutils: the extensions are those of ``_config.yml``; only errors are shown, on the page.
 EXTENSIONS = "amsmath attrs_block attrs_inline colon_fence deflist dollarmath fieldlist smartquotes"
 SETTINGS = {

@@ -18,7 +18,7 @@ from speedbook.claims.registry import load_registry
 from speedbook.claims.rules import Verdict
 from speedbook.figures import CSS_DPI, png_of, use_style
 from speedbook.notebook.captions import shown_figures
-from speedbook.notebook.files import read_notebook
+from speedbook.notebook.files import read_notebook, title
 from speedbook.notebook.values import as_shown
 from speedbook.paths import write_atomically
 from speedbook.press.lead import tagged_cells
@@ -60,7 +60,7 @@ def write_sweep_page(results: SweepResults) -> Path:
     pictures = lead_pictures(results, lead) if lead else []
     page = single_page(
         "sweep_page.html",
-        title=sweep.base.notebook.cells[0].source.strip().splitlines()[0].lstrip("# "),
+        title=title(sweep.base.notebook) or sweep.base.stem,
         facts=_facts(results),
         swept=sweep.plan.swept,
         fixed={

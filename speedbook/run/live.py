@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from speedbook.run.execution import kernel_environment
+from speedbook.run.execution import FIGURES_DIR, kernel_environment
 from speedbook.run.kernels import put_into
 from speedbook.run.loopback import ADDRESS, require_loopback
 
@@ -127,7 +127,7 @@ def serve(live: Live, ready: Callable[[str], object]) -> None:
 def _settle(root: Path) -> None:
     """Give the server and its kernels the settings of every other run, and no place for figures."""
     settings = kernel_environment(root, root)
-    settings["SPEEDBOOK_FIGURES_DIR"] = ""
+    settings[FIGURES_DIR] = ""
     # Without this, each extension that some package installs would be loaded.
     settings["JUPYTER_NO_CONFIG"] = "1"
     put_into(os.environ, settings)

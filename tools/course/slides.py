@@ -17,7 +17,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from speedbook.notebook.files import caption, code_cells, read_notebook
+from speedbook.notebook.files import caption, code_cells, read_notebook, title
 from speedbook.paths import file_fault, find_root, write_if_changed
 
 DONE, FAILED = 0, 1
@@ -82,12 +82,6 @@ def prepared(notebook: NotebookNode, name: str) -> NotebookNode:
     return notebook
 
 
-def title(notebook: NotebookNode) -> str:
-    """Return the title of a notebook, its first heading."""
-    match = re.search(r"^# (.+)$", notebook.cells[0].source, re.M)
-    return match[1] if match else "Slides"
-
-
 def page(notebook: NotebookNode) -> str:
     """Return the HTML of a lecture's slides.
 
@@ -109,7 +103,9 @@ def page(notebook: NotebookNode) -> str:
         exclude_input_prompt=True,
         exclude_output_prompt=True,
     )
-    html, _ = exporter.from_notebook_node(notebook, {"course": {"title": title(notebook)}})
+    html, _ = exporter.from_notebook_node(
+        notebook, {"course": {"title": title(notebook) or "Slides"}}
+    )
     return str(html)
 
 
