@@ -128,7 +128,7 @@ def _judge(root: Path, manifest: Manifest, reporter: Reporter) -> bool:
         if row["verdict"] == record["verdict"]:
             reporter.say(f"Claim {name}: {said}.")
         else:
-            reporter.fail(f"Claim {name}: {said}; the committed ledger says {_said(row)}.")
+            reporter.differs(f"Claim {name}: {said}; the committed ledger says {_said(row)}.")
             same = False
     return same
 
@@ -142,13 +142,13 @@ def _compare(earlier: Manifest, manifest: Manifest, reporter: Reporter) -> bool:
     differences = earlier.results.differences(manifest.results)
     found = manifest.results
     if differences:
-        reporter.fail("\n  ".join(["The results differ:", *differences]))
+        reporter.differs("\n  ".join(["The results differ:", *differences]))
     else:
         numbers = len(found.records), len(found.figures), len(found.tables)
         counts = ", ".join(map(counted, numbers, ("record", "figure", "table")))
         reporter.say(f"The results are identical: {counts}.")
     circumstances = earlier.circumstances(manifest)
-    say = reporter.fail if differences else reporter.say
+    say = reporter.differs if differences else reporter.say
     if circumstances:
         say("\n  ".join(["The circumstances differ:", *circumstances]))
     else:
