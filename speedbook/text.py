@@ -64,13 +64,18 @@ FEW = 12
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest names, or all if few.
 
+    Names that begin with the unknown one are nearest.
+
     Examples
     --------
     >>> nearest("round", ["rounds", "seed"]), nearest("qqq", ["rounds", "seed"]), nearest("q", [])
     ('; nearest: rounds', '; known: rounds, seed', '; none is known')
+    >>> nearest("fig1", ["fig1a-unit-ball", "fig1b-movielens", "slopes"])
+    '; nearest: fig1a-unit-ball, fig1b-movielens'
     """
     names = list(known)
-    if near := difflib.get_close_matches(name, names, n=3):
+    longer = [each for each in names if name and each.lower().startswith(name.lower())]
+    if near := longer[:3] or difflib.get_close_matches(name, names, n=3):
         return f"; nearest: {', '.join(near)}"
     if not names:
         return "; none is known"

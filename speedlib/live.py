@@ -113,8 +113,9 @@ def read_actions(
     Raises
     ------
     ValueError
-        If the file or a column is missing; a column has no name, or looks like a second ``action``
-        or ``probability``; names repeat; an entry is not a number; or the probabilities do not sum
+        If the file or a column is missing; a column has no name, looks like a second ``action``
+        or ``probability``, or is called like `cost`, `least` or `most` while that argument is
+        empty; names repeat; an entry is not a number; or the probabilities do not sum
         to one. The message names the file, the line and the column.
     """
     check_choice("decimal", decimal, ("auto", *DECIMALS))
@@ -135,6 +136,8 @@ def read_actions(
     sheet.require((ACTION, *shares), said, fixed=True)
     sheet.require(tuple(named.values()), "cost, least and most name columns of the table")
     sheet.refuse_strays(meant, any_case=True)
+    for argument in bounds.keys() - named.keys():
+        _refuse_forgotten(sheet, argument, meant)
     names = tuple(sheet.column(ACTION))
     _check_names(sheet, names)
     columns = tuple(name for name in sheet.header if name not in meant)
@@ -337,6 +340,16 @@ def advance(
                 )
             return Progress(phase, asked, seen.counts, trial.estimate(seen))
         asked, phase = trial.next_counts(seen), phase + 1
+
+
+def _refuse_forgotten(sheet: Sheet, argument: str, meant: Sequence[str]) -> None:
+    """Refuse a column that would be taken for a feature, though it has the name of an argument."""
+    for place, name in enumerate(sheet.header, 1):
+        if name not in meant and name.strip().lower() in (argument, f"{argument}s"):
+            raise ValueError(
+                f"{argument}: is empty, but {sheet.path} has column {place}, {name!r}; give "
+                f"{argument}={name!r}, or rename the column if it is a feature"
+            )
 
 
 def _policy(sheet: Sheet, name: str, shares: Floats, faults: Faults) -> Floats:

@@ -106,7 +106,14 @@ const fitInline = (columns) => {
     if (cut) smaller(formula, share);
     if (cut && share * 0.99 < SMALLEST) formula.parentElement.classList.add("sb-cut");
   }
-  wide.forEach(([formula]) => sayIfCut(formula.parentElement));
+  // A formula that fits may still reach a pixel beyond its own span, which does not scroll.
+  for (const [{ parentElement: span }] of wide) {
+    if (span.matches(".sb-cut")) sayIfCut(span);
+    else {
+      span.removeAttribute("tabindex");
+      delete span.dataset.more;
+    }
+  }
 };
 const BOXES = ".bd-article :is(div.math, .sb-panels > .pst-scrollable-table-container, pre)";
 const fit = (targets) => {

@@ -147,7 +147,7 @@ def _draw_arrows(
     ax.plot(*np.vstack([features, direction, np.zeros(2)]).T, linestyle="none")
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.08)
-    ax.set_title("actions, and c in red", fontsize=11)
+    ax.set_title("the actions and c", fontsize=11)
 
 
 def _arrow(ax: Axes, tip: Floats, colour: str, width: float) -> None:

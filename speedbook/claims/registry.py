@@ -47,8 +47,14 @@ class Registry(BaseModel):
     def __getitem__(self, name: str) -> Claim:
         """Return a claim by its id; an unknown id raises a ValueError with the nearest ones."""
         if name not in self._by_id:
-            raise ValueError(f"id: {REGISTRY} has no claim {name!r}{nearest(name, self._by_id)}")
+            raise ValueError(f"{REGISTRY} has no claim {name!r}{self._hint(name)}")
         return self._by_id[name]
+
+    def _hint(self, name: str) -> str:
+        """Return the claims of the page that has this name, or the claims with the nearest ids."""
+        if own := [claim.id for claim in self.claims if Path(claim.notebook).stem == name]:
+            return f"; the page of this name tests {', '.join(own)}"
+        return nearest(name, self._by_id)
 
     def of_notebook(self, notebook: str) -> list[Claim]:
         """Return the claims that a notebook tests."""

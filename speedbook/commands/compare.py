@@ -41,22 +41,23 @@ def compare_runs(asked: Asked, reporter: Reporter) -> ExitCode:
     # The import takes a second.
     from speedbook.press.compare_page import conclusion, rule_text, write_page
 
-    with before_the_work():
-        root = find_root(Path.cwd())
-        titles = {claim.id: claim.title for claim in load_registry(root).claims}
-        comparison, members = compare(*read_sides(root, (asked.a, asked.b)))
     with reporter.busy("Comparing"):
+        with before_the_work():
+            root = find_root(Path.cwd())
+            titles = {claim.id: claim.title for claim in load_registry(root).claims}
+            comparison, members = compare(*read_sides(root, (asked.a, asked.b)))
         page = write_page(comparison, members, titles)
     reporter.say(f"A: {asked.a}\nB: {asked.b}")
     _say_pairs(comparison, reporter)
-    say = reporter.fail if comparison.beyond_noise else reporter.say
+    say = reporter.differs if comparison.beyond_noise else reporter.say
     say(conclusion(comparison))
     reporter.say(rule_text(comparison))
     folder = (asked.out or root / RUNS / COMPARISONS).resolve()
     name = _name(comparison, asked)
-    write_atomically(folder / f"{name}.html", page)
-    write_atomically(folder / f"{name}.json", comparison.model_dump_json(indent=1) + "\n")
-    reporter.say(f"The page: {(folder / f'{name}.html').as_uri()}")
+    html, numbers = (folder / f"{name}.{ending}" for ending in ("html", "json"))
+    write_atomically(html, page)
+    write_atomically(numbers, comparison.model_dump_json(indent=1) + "\n")
+    reporter.say(f"The same as JSON: {numbers}\nThe page: {html.as_uri()}")
     return ExitCode.DIFFERS if comparison.beyond_noise else ExitCode.WELL
 
 
@@ -98,7 +99,7 @@ def _say_one(pair: Pair, reporter: Reporter) -> None:
     if pair.records:
         reporter.table("", _records(pair))
     for record in pair.moved:
-        reporter.fail(f"Claim {record.claim}: {_moved(record)}.")
+        reporter.differs(f"Claim {record.claim}: {_moved(record)}.")
     for side, names in (("A", pair.only_in_a), ("B", pair.only_in_b)):
         _say_lines([f"Claim {name}: recorded only in {side}." for name in names], reporter)
     figures = [f"figure {name}: {state}" for name, state in pair.figures.items()]

@@ -51,9 +51,13 @@ class _Console(Console):
 
 
 class Reporter:
-    """Reports progress on standard output, unless quiet, and failures on standard error."""
+    """Reports progress and results on standard output, unless quiet, and failures on standard error.
+
+    If quiet, results that differ are failures.
+    """
 
     def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
         # Words in brackets or between colons are a user's text, not markup or emoji.
         plain: Any = {"soft_wrap": True, "highlight": False, "markup": False, "emoji": False}
         self.console = _Console(quiet=quiet, **plain)
@@ -77,6 +81,13 @@ class Reporter:
     def fail(self, text: str) -> None:
         """Print a failure, even if quiet."""
         self.errors.print(text, style="red")
+
+    def differs(self, text: str) -> None:
+        """Print a result that differs: in its place among the others, or even if quiet."""
+        if self.quiet:
+            self.fail(text)
+        else:
+            self.console.print(text, style="red")
 
     @contextmanager
     def bar(

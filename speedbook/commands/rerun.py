@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from nbformat import NotebookNode
@@ -61,6 +63,8 @@ def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
         earlier = read_manifest(options.manifest) if options.manifest else None
         read_ledger(root)  # results are compared with it at the end
         request = _repetition(root, options, earlier) if earlier else _request(root, options)
+    # It takes a second or two, in which this process only waits for the notebook.
+    Thread(target=_import_page, daemon=True).start()
     try:
         folder, manifest = run(request, options.out or root / RUNS, page_of_run, reporter.steps)
     except RunInterrupted as error:
@@ -76,10 +80,16 @@ def rerun(options: Rerun, reporter: Reporter) -> ExitCode:
 
 def page_of_run(request: Request, executed: NotebookNode, manifest: Manifest) -> str:
     """Write the page of a run."""
-    # The import takes two seconds; by now wrong values have been refused.
+    # Not at the top: wrong values are refused before this long import.
     from speedbook.press.run_page import write_page
 
     return write_page(request, executed, manifest)
+
+
+def _import_page() -> None:
+    # If this fails, the import within `page_of_run` says why.
+    with suppress(Exception):
+        import speedbook.press.run_page  # noqa: F401
 
 
 def _request(root: Path, options: Rerun) -> Request:
@@ -128,7 +138,7 @@ def _judge(root: Path, manifest: Manifest, reporter: Reporter) -> bool:
         if row["verdict"] == record["verdict"]:
             reporter.say(f"Claim {name}: {said}.")
         else:
-            reporter.fail(f"Claim {name}: {said}; the committed ledger says {_said(row)}.")
+            reporter.differs(f"Claim {name}: {said}; the committed ledger says {_said(row)}.")
             same = False
     return same
 
@@ -142,13 +152,13 @@ def _compare(earlier: Manifest, manifest: Manifest, reporter: Reporter) -> bool:
     differences = earlier.results.differences(manifest.results)
     found = manifest.results
     if differences:
-        reporter.fail("\n  ".join(["The results differ:", *differences]))
+        reporter.differs("\n  ".join(["The results differ:", *differences]))
     else:
         numbers = len(found.records), len(found.figures), len(found.tables)
         counts = ", ".join(map(counted, numbers, ("record", "figure", "table")))
         reporter.say(f"The results are identical: {counts}.")
     circumstances = earlier.circumstances(manifest)
-    say = reporter.fail if differences else reporter.say
+    say = reporter.differs if differences else reporter.say
     if circumstances:
         say("\n  ".join(["The circumstances differ:", *circumstances]))
     else:

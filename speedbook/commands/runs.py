@@ -68,8 +68,9 @@ def clean_runs(asked: Filter, ask: Callable[[str], bool], reporter: Reporter) ->
     chosen = [run for run in found if may_be_deleted(run, folder)]
     left = [run for run in found if run not in chosen]
     if left:
-        reporter.say("These are kept, since they have no manifest or may still be running:")
+        reporter.say("These are kept, since they may still be at work, or hold files of yours:")
         reporter.say("\n".join(f"  {_short(run.path)} ({run.state})" for run in left))
+        reporter.say("Delete by hand those that you no longer need.")
     if not chosen:
         reporter.say(f"There is nothing to delete in {_short(folder)}.")
         return ExitCode.WELL

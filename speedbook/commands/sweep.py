@@ -22,7 +22,8 @@ from speedbook.notebook.parameters import Value
 from speedbook.notebook.values import full_values, read_assignments, read_file, read_values
 from speedbook.paths import find_root, write_atomically
 from speedbook.run.execution import CELL_TIMEOUT, FULL_TIMEOUT, kernel_environment
-from speedbook.run.folder import FIGURES, RUNS, at_defaults
+from speedbook.run.folder import RUNS, at_defaults
+from speedbook.run.listing import FIGURES
 from speedbook.run.joined import joined_table
 from speedbook.run.lock import only_one
 from speedbook.run.loopback import require_loopback

@@ -101,7 +101,7 @@ def _verify(root: Path, options: Verification, reporter: Reporter) -> ExitCode:
         for sentence in _moved(claim, expected.get(claim.id), records[claim.id])
     ]
     for sentence in moved:
-        reporter.fail(sentence)
+        reporter.differs(sentence)
     return ExitCode.FAILED if failures else ExitCode.DIFFERS if moved else ExitCode.WELL
 
 

@@ -78,15 +78,37 @@ def write_page(
 
 def conclusion(comparison: Comparison) -> str:
     """Say in a sentence or two what the comparison found."""
+    return f"{_of_records(comparison)} {_of_figures_and_tables(comparison)}".strip()
+
+
+def _of_records(comparison: Comparison) -> str:
     records = comparison.records
     beyond, moved = (sum(getattr(r, what) for r in records) for what in ("beyond", "moved"))
     if not records:
-        return "The two sides have no record in common: figures and tables are only shown."
+        return "The two sides have no record in common."
     differ = f"{beyond} of {counted(len(records), 'record')}"
     verb = "differs" if beyond == 1 else "differ"
     first = f"{differ} {verb} beyond noise." if beyond else "No record differs beyond noise."
     verb = "verdict is" if moved == 1 else "verdicts are"
     return f"{first} {moved or 'No'} {verb} different."
+
+
+def _of_figures_and_tables(comparison: Comparison) -> str:
+    """Say how many figures and tables differ; nothing judges whether that is noise."""
+    parts = []
+    for noun in ("figure", "table"):
+        states = [state for pair in comparison.pairs for state in getattr(pair, f"{noun}s").values()]
+        differ = sum(getattr(state, "state", state) != "same" for state in states)
+        if differ:
+            parts.append(f"{differ} of {counted(len(states), noun)}")
+    if not parts:
+        return ""
+    cells = [table for pair in comparison.pairs for table in pair.tables.values() if table.of]
+    text = f"Other numbers are in {' and '.join(parts)}"
+    if cells:
+        differ, of = (sum(getattr(table, what) for table in cells) for what in ("cells", "of"))
+        text += f" ({differ} of their {counted(of, 'cell')})"
+    return f"{text}; whether that is noise is not tested."
 
 
 def rule_text(comparison: Comparison) -> str:

@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from speedbook.notebook.files import code_cells, serialise, title
 from speedbook.press.archive import archive
 from speedbook.press.pictures import drawn_pictures
-from speedbook.run.folder import FIGURES, RESULTS
+from speedbook.run.listing import FIGURES, RESULTS
 from speedbook.run.results import read_results, result_files
 
 #: A folder of the sources that Sphinx copies into the top folder of the pages (`html_extra_path`).

@@ -1,8 +1,9 @@
-"""Raise the powers in the tables of a page.
+"""Set the powers and indices in the tables of a page as mathematics.
 
-A notebook writes the name of a column in plain text, ``regret · n^1.5``, since JupyterLab and CSV
-files show it, too. A page shows the exponent as one. The signs of the power stay in the text,
-unseen: they are copied with it.
+A notebook writes the name of a column in plain text, ``regret · n^1.5`` or ``λ_d``, and large
+numbers as ``2.6e+05``, since JupyterLab and CSV files show them, too. A page raises the exponent and
+lowers the index. The signs ``^``, ``_`` and ``e`` stay in the text, unseen, and the style sheet
+writes the ten: so the text of a number remains that number.
 """
 
 from __future__ import annotations
@@ -11,37 +12,70 @@ import re
 
 #: The class of signs that the style sheet hides.
 SIGN = "sb-sign"
+#: The classes of the ten that the style sheet writes, without and with a factor before it.
+TEN, TIMES_TEN = "sb-ten", "sb-ten sb-times"
 FRACTIONS = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4"}
 
 _TABLE = re.compile(r'<table [^>]*class="[^"]*\bdataframe\b.*?</table>', re.DOTALL)
-_CELL_TEXT = re.compile(r"(?P<tag><t[hd]\b[^>]*>)(?P<text>[^<]*\^[^<]*)")
+#: The beginning of a cell, up to its first tag, if it may hold a power or an index.
+_CELL_TEXT = re.compile(
+    r"(?P<tag><t[hd]\b[^>]*>)(?P<text>[^<]*(?:\^|\de[-+]\d|[α-ωΑ-Ω][_²⁴])[^<]*)"
+)
 #: The base is a symbol, a number or a bracket, so a name such as ``sales^2`` stays as it is.
-_POWER = re.compile(
+_POWER = (
     r"(?<=[\d)\]]|(?<![^\W\d])[^\W\d_])\^"
     rf"(?:\((?P<bracket>[^()^]+)\)|"
     rf"(?P<plain>[-−]?\d+(?:\.\d+)?|[{''.join(FRACTIONS)}]|[^\W\d_](?!\w)))"
 )
+_OF_TEN = r"(?<![\w.])(?P<factor>\d+(?:\.\d+)?)e(?P<way>[-+])0*(?P<ten>\d+)(?!\w)"
+#: Only of Greek letters: a name such as ``n_1`` may be anybody's.
+_INDEX = r"(?<=[α-ωΑ-Ω])_(?P<index>[^\W_])(?!\w)|(?<=[α-ωΑ-Ω][²⁴])(?P<extreme>max|min)(?!\w)"
+_MARK = re.compile(f"{_POWER}|{_OF_TEN}|{_INDEX}")
 #: As in ``0.5*n^0.5``, a rule that the library reads.
 _TIMES = re.compile(r"(?<=\d)\*(?=[^\W\d_]\^)")
 
 
 def raised(html: str) -> str:
-    """Return HTML in which the powers in data frames are raised.
+    """Return HTML in which powers are raised, and indices lowered, in data frames.
 
     Examples
     --------
     >>> print(raised('<table class="dataframe"><td>n^1.5</td></table>'))
     <table class="dataframe"><td>n<span class="sb-sign">^</span><sup>1.5</sup></td></table>
+    >>> print(raised('<table class="dataframe"><td>λ_d</td></table>'))
+    <table class="dataframe"><td>λ<span class="sb-sign">_</span><sub>d</sub></td></table>
     """
     return _TABLE.sub(lambda table: _CELL_TEXT.sub(_cell, table[0]), html)
 
 
 def _cell(cell: re.Match[str]) -> str:
-    return cell["tag"] + _POWER.sub(_power, _TIMES.sub("·", cell["text"]))
+    return cell["tag"] + _MARK.sub(_mark, _TIMES.sub("·", cell["text"]))
 
 
-def _power(found: re.Match[str]) -> str:
-    opened, closed = ("^(", f'<span class="{SIGN}">)</span>') if found["bracket"] else ("^", "")
+def _mark(found: re.Match[str]) -> str:
+    if found["factor"]:
+        return _of_ten(found)
+    if found["extreme"]:
+        return f"<sub>{found['extreme']}</sub>"
+    if found["index"]:
+        return f"{_hidden('_')}<sub>{found['index']}</sub>"
+    opened, closed = ("^(", _hidden(")")) if found["bracket"] else ("^", "")
     # A fraction in one letter would be too small to read.
     exponent = found["bracket"] or FRACTIONS.get(found["plain"], found["plain"])
-    return f'<span class="{SIGN}">{opened}</span><sup>{exponent.replace("-", "−")}</sup>{closed}'
+    return f"{_hidden(opened)}<sup>{exponent.replace('-', '−')}</sup>{closed}"
+
+
+def _of_ten(found: re.Match[str]) -> str:
+    """Return a number as a power of ten; its text is still that number."""
+    factor, minus = found["factor"], "−" if found["way"] == "-" else ""
+    if found["ten"] == "0":
+        return factor + _hidden("e+0")
+    alone = factor == "1"
+    seen = "" if alone else factor
+    before = _hidden(("1" if alone else "") + "e" + ("" if minus else "+"))
+    ten = TEN if alone else TIMES_TEN
+    return f'{seen}{before}<span class="{ten}"></span><sup>{minus}{found["ten"]}</sup>'
+
+
+def _hidden(sign: str) -> str:
+    return f'<span class="{SIGN}">{sign}</span>'

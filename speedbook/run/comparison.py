@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict
 
 from speedbook.claims.agreement import DIGITS
 from speedbook.notebook.values import as_shown
+from speedbook.run.manifest import SIDE_BY_SIDE
 from speedbook.run.sides import Member, Side, matched
 
 #: The probability of one false alarm or more, over all records that are compared.
@@ -32,6 +33,8 @@ SMALLEST = 1e-12
 
 Kind = Literal["noise", "exact", "bounds"]
 State = Literal["same", "differs", "only in A", "only in B"]
+#: The cells of a table; its first row is the head.
+Grid = list[list[str]]
 
 
 class _Part(BaseModel):
@@ -63,7 +66,10 @@ class RecordPair(_Part):
 
 
 class TableState(_Part):
-    """How a table differs: in ``cells`` of its ``of`` cells; None if only digests are kept."""
+    """How a table differs: in ``cells`` of its ``of`` cells; None if only digests are kept.
+
+    Neither its head nor a column without a name, which numbers or names the rows, is counted.
+    """
 
     state: State
     cells: int | None = None
@@ -263,11 +269,13 @@ def _pair(a: Member, b: Member, rule: Rule) -> Pair:
 
 
 def _circumstances(a: Member, b: Member) -> list[str]:
-    """Return what differs besides the parameters, a sentence each, from A to B."""
-    changed = [] if a.code == b.code else [f"the code of {a.notebook} has changed"]
+    """Return what differs besides the parameters, a sentence each, and what is missing."""
+    found = [f"{side}: {note}" for side, member in zip("AB", (a, b)) for note in member.notes]
+    if a.code != b.code:
+        found.append(f"the code of {a.notebook} {SIDE_BY_SIDE.text}")
     if a.environment is None or b.environment is None:
-        return changed
-    return changed + a.environment.differences(b.environment)
+        return found
+    return found + a.environment.differences(b.environment, SIDE_BY_SIDE)
 
 
 def _states(mine: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, State]:
@@ -291,13 +299,27 @@ def _tables(a: Member, b: Member) -> dict[str, TableState]:
         if state != "differs":
             found[name] = TableState(state=state)
             continue
-        marks, _ = different_cells(grid(mine[name]), grid(theirs[name]))
-        cells = [mark for row in marks for mark in row]
-        found[name] = TableState(state=state, cells=sum(cells), of=len(cells))
+        found[name] = TableState(state=state, **_count(grid(mine[name]), grid(theirs[name])))
     return found
 
 
-def grid(table: str) -> list[list[str]]:
+def _count(a: Grid, b: Grid) -> dict[str, int]:
+    """Count the cells that differ, and all cells; the head and columns without a name are none.
+
+    A cell that only one of the tables has differs.
+    """
+    marks = different_cells(a, b)
+    places = {
+        (row, column): mark
+        for table, side in zip((a, b), marks, strict=True)
+        for row, line in enumerate(side[1:], 1)
+        for column, mark in enumerate(line)
+        if table[0][column : column + 1] != [""]
+    }
+    return {"cells": sum(places.values()), "of": len(places)}
+
+
+def grid(table: str) -> Grid:
     """Return the cells of a CSV."""
     return list(csv.reader(io.StringIO(table)))
 

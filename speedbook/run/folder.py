@@ -8,7 +8,6 @@ killed (SIGKILL) leaves only its hidden folder, which may be deleted.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from speedbook.notebook.files import MESSAGE, normalise, read_notebook, serialis
 from speedbook.notebook.parameters import Parameter, Value, notebook_parameters
 from speedbook.notebook.values import as_shown, explained
 from speedbook.paths import write_atomically
+from speedbook.run.altered import short_digest
 from speedbook.run.execution import (
     CELL_TIMEOUT,
     FIGURES_FORMATS,
@@ -33,6 +33,7 @@ from speedbook.run.execution import (
     execute_all,
     kernel_environment,
 )
+from speedbook.run.listing import FIGURES, RESULTS
 from speedbook.run.manifest import (
     MANIFEST,
     Manifest,
@@ -41,14 +42,13 @@ from speedbook.run.manifest import (
     named_files,
     read_environment,
 )
-from speedbook.run.provenance import commit_text, digest, file_sha256
+from speedbook.run.provenance import commit_text, file_sha256
 from speedbook.run.results import NUMBERS, Results, read_results, result_files, text_sha256
 from speedbook.text import duration
 
 #: Where run folders are, below the top folder of the book.
 RUNS = "runs"
 FORMATS = "svg pdf png csv"
-RESULTS, FIGURES = "results", "figures"
 PROGRESS, SIMULATION = ".cell", ".simulation"
 #: As in `speedlib._progress`; a book's own library need not have it.
 PROGRESS_FILE = "SPEEDLIB_PROGRESS_FILE"
@@ -206,8 +206,8 @@ def run(
 
 
 def _folder_name(request: Request, started: datetime) -> str:
-    parts = {"code": code_digest(request.notebook), "values": json.dumps(request.values)}
-    return f"{started:%Y%m%dT%H%M%SZ}-{digest(parts)[:8]}"
+    code = code_digest(request.notebook)
+    return f"{started:%Y%m%dT%H%M%SZ}-{short_digest(code, request.values)}"
 
 
 class _WorkingFolder:

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from speedbook.notebook.parameters import Value
-from speedbook.run.folder import FIGURES
+from speedbook.run.listing import FIGURES
 from speedbook.run.sweep import Point, SweepResults
 
 POINT = "point"

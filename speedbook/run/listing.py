@@ -6,6 +6,7 @@ manifest, or a name that says why it has no manifest.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -18,10 +19,12 @@ from speedbook.run.manifest import MANIFEST, Manifest, read_manifest
 
 State = Literal["finished", "failed", "interrupted", "unfinished"]
 
+#: The folders that a run writes into its own.
+RESULTS, FIGURES = FOLDERS = "results", "figures"
 #: The file that marks the folder of a sweep.
 PLAN = "sweep.json"
 #: The name of a run folder: time, digest, perhaps a number, and how the run ended.
-NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-[0-9a-f]{8}(-\d+)?(?P<end>-failed|-interrupted)?")
+NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<digest>[0-9a-f]{8})(-\d+)?(?P<end>-failed|-interrupted)?")
 #: The name of the folder of a run that works, or was killed.
 HIDDEN = re.compile(r"\.(?P<name>.+)-(?P<process>\d+)-unfinished")
 
@@ -112,11 +115,16 @@ def may_be_deleted(run: RunFolder, runs: Path) -> bool:
     """Return whether a folder is inside the folder of runs, and surely belongs to a run that ended.
 
     The folder must not be hidden. It must have a manifest for the notebook after which its parent
-    folder is named.
+    folder is named. Without a manifest, its name must say that the run was stopped, and it may hold
+    nothing but what a run writes before its manifest: the notebook, figures and results.
     """
     path, manifest = run.path, run.manifest
     inside = runs.resolve() in path.resolve().parents and not path.is_symlink()
-    ours = manifest is not None and Path(manifest.notebook).stem == run.notebook
+    if manifest is None:
+        written = {f"{run.notebook}.ipynb", f"{run.notebook}.html", *FOLDERS}
+        ours = (path / f"{run.notebook}.ipynb").is_file() and written.issuperset(os.listdir(path))
+    else:
+        ours = Path(manifest.notebook).stem == run.notebook
     return inside and ours and run.state != "unfinished"
 
 

@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from nbformat import NotebookNode
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
@@ -29,6 +29,18 @@ MANIFEST = "manifest.json"
 NAMED = 8
 
 
+class Words(NamedTuple):
+    """How a difference is put: of two values, and of texts that are too long to show."""
+
+    values: str
+    text: str
+
+
+#: The words for a run and its repetition, and those for two runs side by side.
+IN_TIME = Words("was {}, is {}", "has changed")
+SIDE_BY_SIDE = Words("is {} in A, {} in B", "differs")
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -49,20 +61,20 @@ class Environment(_Part):
     data: dict[str, str]
     machine: dict[str, Any]
 
-    def differences(self, other: Environment) -> list[str]:
+    def differences(self, other: Environment, words: Words = IN_TIME) -> list[str]:
         """Return how the other environment differs from this one, in sentences."""
         now = other._facts()
         found = [
-            f"{thing} was {before}, is {now.get(thing)}"
+            f"{thing} {words.values.format(before, now.get(thing))}"
             for thing, before in self._facts().items()
             if before != now.get(thing)
         ]
-        found += _changes("package", self.packages, other.packages)
-        found += _changes("data file", self.data, other.data)
+        found += _changes("package", self.packages, other.packages, words)
+        found += _changes("data file", self.data, other.data, words)
         if self.lock != other.lock:
-            found.append(f"{LOCK} has changed")
+            found.append(f"{LOCK} {words.text}")
         if self.sources != other.sources:
-            found.append("the code of speedlib or speedbook has changed")
+            found.append(f"the code of speedlib or speedbook {words.text}")
         return found
 
     def _facts(self) -> dict[str, Any]:
@@ -71,10 +83,12 @@ class Environment(_Part):
         return {"Python": self.python, "the commit": commit, **machine}
 
 
-def _changes(thing: str, before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+def _changes(
+    thing: str, before: Mapping[str, str], now: Mapping[str, str], words: Words
+) -> list[str]:
     changed = sorted(n for n in {*before, *now} if before.get(n) != now.get(n))
     found = [
-        f"{thing} {name} was {_short(before.get(name))}, is {_short(now.get(name))}"
+        f"{thing} {name} {words.values.format(_short(before.get(name)), _short(now.get(name)))}"
         for name in changed[:NAMED]
     ]
     more = len(changed) - NAMED
@@ -122,7 +136,7 @@ class Manifest(_Part):
         return value
 
     def circumstances(self, other: Manifest) -> list[str]:
-        """Return a sentence for each circumstance in which the other run differs from this one."""
+        """Return a sentence for each circumstance in which a repetition differs from this run."""
         changed = [f"the code of {self.notebook} has changed"] if self.code != other.code else []
         changed += self.environment.differences(other.environment)
         if self.files is None or other.files is None:
@@ -130,7 +144,7 @@ class Manifest(_Part):
         # A file of another name is another value of the parameter, which is reported elsewhere.
         both = self.files.keys() & other.files.keys()
         before, now = ({name: of[name] for name in both} for of in (self.files, other.files))
-        return changed + _changes("file", before, now)
+        return changed + _changes("file", before, now, IN_TIME)
 
 
 def read_environment(root: Path) -> Environment:

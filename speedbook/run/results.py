@@ -42,7 +42,7 @@ class Results(BaseModel):
     figures: dict[str, str] = {}
     tables: dict[str, str] = {}
 
-    def differences(self, other: Results) -> list[str]:
+    def differences(self, other: Results, words: str = "was {}, is {}") -> list[str]:
         """Return how the other results differ from these, a sentence for each difference."""
         found = _changes("figure", self.figures, other.figures)
         found += _changes("table", self.tables, other.tables)
@@ -50,7 +50,8 @@ class Results(BaseModel):
             mine, theirs = self.records.get(name, {}), other.records.get(name, {})
             for key in sorted({*mine, *theirs}):
                 if mine.get(key) != theirs.get(key):
-                    found.append(f"claim {name}: {key} was {mine.get(key)}, is {theirs.get(key)}")
+                    values = words.format(mine.get(key), theirs.get(key))
+                    found.append(f"claim {name}: {key} {values}")
         return found
 
 

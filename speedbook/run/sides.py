@@ -13,6 +13,7 @@ from nbformat import NotebookNode
 from speedbook.notebook.captions import shown_figures
 from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.notebook.parameters import Value, notebook_parameters
+from speedbook.run.altered import contradictions, executed_notebook, missing_files
 from speedbook.run.full_results import FULL_RESULTS, read_full_results
 from speedbook.run.manifest import (
     MANIFEST,
@@ -32,7 +33,7 @@ class Member:
     """One set of results.
 
     ``label`` is for people. ``environment`` is None if it is not known, and ``executed`` is None if
-    no notebook with outputs is left.
+    no notebook with outputs is left. ``notes`` say which files are missing or were changed.
     """
 
     label: str
@@ -42,6 +43,7 @@ class Member:
     code: str
     environment: Environment | None = None
     executed: Path | None = None
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def _outputs(self) -> NotebookNode | None:
@@ -83,7 +85,7 @@ def read_sides(root: Path, names: tuple[str, str]) -> tuple[Side, Side]:
     Raises
     ------
     ValueError
-        If a side cannot be read or has no finished run.
+        If a side cannot be read, has no finished run, or was changed after its run.
     """
     words = [name in (BOOK, FULL) for name in names]
     if names[0] == names[1]:
@@ -181,6 +183,12 @@ def _all_below(folder: Path) -> tuple[list[Member], list[str]]:
 
 
 def _member(label: str, folder: Path, manifest: Manifest) -> Member:
+    if found := contradictions(folder, manifest):
+        raise ValueError(
+            "\n".join(f"{label}: {sentence}" for sentence in found)
+            + "\nThis folder was changed after its run: repeat the run"
+        )
+    executed = executed_notebook(folder, manifest)
     return Member(
         label=label,
         notebook=manifest.notebook,
@@ -188,7 +196,8 @@ def _member(label: str, folder: Path, manifest: Manifest) -> Member:
         results=manifest.results,
         code=manifest.code,
         environment=manifest.environment,
-        executed=folder / f"{Path(manifest.notebook).stem}.ipynb",
+        executed=executed if executed.is_file() else None,
+        notes=tuple(missing_files(folder, manifest)),
     )
 
 

@@ -41,8 +41,11 @@ from IPython.display import HTML, Latex, Markdown, Math, display
 display(Markdown(r"It falls like $\Gamma^{-1}$, and costs $5 or $6."))
 display(Latex(r"\begin{align}\bV&=\bc\bc^\top\end{align}"), Math(r"\wSigma\succeq0"))
 display(HTML(r"<p>The value is \(\bx^\top\btheta\), and \[y^2.\]</p>"))
-pd.DataFrame({r"\(q\)": [1], "d² n^(-3/2)": [2], "0.5*n^0.4": [3], "sales^2": [4]})
+heads = [r"\(q\)", "d² n^(-3/2)", "0.5*n^0.4", "sales^2", "λ_d", "σ²max", "2.6e+05, 1e-03"]
+pd.DataFrame([range(7)], columns=heads)
 """
+#: The heads that the book and a live page set as mathematics.
+SET_HEADS = "d² n^(-3/2)", "0.5*n^0.4", "λ_d", "σ²max", "2.6e+05, 1e-03"
 
 
 class Served:
@@ -204,13 +207,15 @@ def test_formulas_in_outputs_are_set_whatever_their_kind(window: Any) -> None:
     assert "costs $5 or $6" in visible and "\\bx" not in visible and "align" not in visible
     heads = shown.locator("table.dataframe thead th")
     assert shown.locator("table.dataframe mjx-container").count() == 0
-    assert heads.all_text_contents() == ["\\(q\\)", "d² n^(−3/2)", "0.5·n^0.4", "sales^2"]
-    assert heads.locator("sup").all_inner_texts() == ["−3/2", "0.4"]
-    assert "^" not in heads.nth(1).inner_text()
+    texts = ["\\(q\\)", "d² n^(−3/2)", "0.5·n^0.4", "sales^2", "λ_d", "σ²max", "2.6e+5, 1e−3"]
+    assert heads.all_text_contents() == texts
+    assert heads.locator("sup").all_inner_texts() == ["−3/2", "0.4", "5", "−3"]
+    assert "^" not in heads.nth(1).inner_text() and "e" not in heads.nth(6).inner_text()
     # The kernel's table is the book's: both mend it by the same rules.
-    html = heads.nth(1).evaluate("(head) => head.outerHTML")
-    own = raised('<table class="dataframe"><th>d² n^(-3/2)</th></table>')
-    assert html in own
+    found = heads.evaluate_all("(heads) => heads.map((head) => head.outerHTML).join('')")
+    own = raised(f'<table class="dataframe">{"".join(f"<th>{head}</th>" for head in SET_HEADS)}')
+    for head in raised(own + "</table>").split("<th>")[1:]:
+        assert f"<th>{head.removesuffix('</table>')}" in found
     assert here.visit.faults == []
 
 

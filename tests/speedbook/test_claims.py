@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -207,3 +208,10 @@ def test_nobody_can_change_the_registry_for_the_next_who_asks() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         registry["prop-1"].title = "Another"
     assert len(load_registry(find_root()).claims) > 100
+
+
+def test_the_name_of_a_page_leads_to_its_claims() -> None:
+    registry = load_registry(find_root(Path(__file__)))
+    own = [claim.id for claim in registry.of_notebook("notebooks/claims/prop-1-mse.ipynb")]
+    with pytest.raises(ValueError, match=f"the page of this name tests {', '.join(own)}$"):
+        registry["prop-1-mse"]

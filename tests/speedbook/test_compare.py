@@ -19,7 +19,13 @@ from typer.testing import CliRunner
 from speedbook.claims.registry import load_registry
 from speedbook.commands.app import app
 from speedbook.notebook.files import code_cells, read_notebook, write_notebook
-from speedbook.run.comparison import compare_records, different_cells, limit, standard_error
+from speedbook.run.comparison import (
+    _count,
+    compare_records,
+    different_cells,
+    limit,
+    standard_error,
+)
 
 from .helpers import PROP, SPEEDBOOK, start
 from .reruns import folders, rerun
@@ -214,7 +220,8 @@ def test_a_difference_beyond_noise_is_1_and_says_how_large(tiny_book, outputs):
     assert "1 of 1 record differs beyond noise. 1 verdict is different." in said
     assert "Claim prop-1: ? inconclusive in A, ✗ contradicted in B." in said
     assert "figure line: differs" in said
-    assert "table table-01.csv: differs in 1 of 4 cells" in said
+    assert "table table-01.csv: differs in 1 of 2 cells" in said
+    assert "Other numbers are in 1 of 1 figure and 1 of 1 table (1 of their 2 cells)" in said
     assert "limit" not in said and "more than 3.29 standard errors" in said
     found = json.loads(only(tiny_book.root, "json").read_text())
     assert (found["a"], found["b"], found["beyond_noise"]) == (str(a), str(b), True)
@@ -288,7 +295,64 @@ def test_differences_in_the_circumstances_are_told(tiny_book, outputs):
     manifest = json.loads(path.read_text())
     manifest["environment"]["python"] = "3.1.4"
     path.write_text(json.dumps(manifest))
-    assert "Python was 3.1.4, is" in compare(first, run(seed=4))
+    second = run(seed=4)
+    assert "Python is 3.1.4 in A, 3." in compare(first, second)
+    assert re.search(r"Python is 3\.\d+\.\d+ in A, 3\.1\.4 in B", compare(second, first))
+
+
+def test_what_differs_is_told_with_the_report(tiny_book, outputs):
+    """Standard error is for what went wrong; with --quiet it has the result too."""
+    sides = ["compare", str(run()), str(run(n=2))]
+    loud, quiet = CliRunner().invoke(app, sides), CliRunner().invoke(app, [*sides, "--quiet"])
+    assert "Claim prop-1:" in loud.stdout and not loud.stderr
+    assert "Claim prop-1:" in quiet.stderr and not quiet.stdout
+
+
+def manifest_with(folder, change):
+    place = folder / "manifest.json"
+    manifest = json.loads(place.read_text())
+    change(manifest)
+    place.write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (
+            lambda m: m["results"]["records"]["prop-1"].update(estimate=9.0),
+            "claim prop-1: estimate is 9.0 in one, 1.003 in the other",
+        ),
+        (lambda m: m["results"]["records"].clear(), "claim prop-1: estimate is None in one"),
+        (lambda m: m["results"]["figures"].update(line="0"), "figure line: shows other numbers"),
+        (lambda m: m["results"]["tables"].clear(), "table table-01.csv: is new"),
+        (lambda m: m["parameters"].update(n=7), "has other parameters than the run"),
+        (lambda m: m.update(code="0"), "has other parameters than the run"),
+    ],
+)
+def test_a_manifest_that_was_changed_is_refused(tiny_book, outputs, change, fault):
+    first = run()
+    manifest_with(first, change)
+    said = compare(first, "book", code=2)
+    assert fault in said and "was changed after its run" in said
+
+
+def test_files_that_are_missing_or_changed_are_told(tiny_book, outputs):
+    first, second = run(), run(seed=4)
+    (first / "prop-1.ipynb").unlink()
+    (numbers,) = (second / "results").glob("*-numbers.csv")
+    numbers.write_text("mine")
+    said = compare(first, second)
+    assert "A: prop-1.ipynb is missing" in said
+    assert f"B: results/{numbers.name} was changed after the run" in said
+    numbers.unlink()
+    assert f"B: results/{numbers.name} is missing" in compare(first, second)
+
+
+def test_heads_and_names_of_rows_are_no_cells():
+    a = [["", "x", "y"], ["0", "1", "2"], ["1", "3", "4"]]
+    b = [["", "x", "y"], ["0", "1", "9"]]
+    assert _count(a, b) == _count(b, a) == {"cells": 3, "of": 4}
+    assert _count(a, []) == _count([], a) == {"cells": 4, "of": 4}
 
 
 @pytest.mark.parametrize(

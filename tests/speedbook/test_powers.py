@@ -1,4 +1,4 @@
-"""Powers in the tables of a page are raised; names of a user's columns stay as they are."""
+"""Powers and indices in the tables of a page; names of a user's columns stay as they are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def table(text: str) -> str:
 def seen(html: str) -> list[str]:
     """Return the texts of the cells that are seen, a raised part between braces."""
     shown = re.sub(r'<span class="sb-sign">[^<]*</span>', "", html)
+    shown = shown.replace('<span class="sb-ten"></span>', "10")
+    shown = shown.replace('<span class="sb-ten sb-times"></span>', "·10")
     shown = re.sub(r"<sup>([^<]*)</sup>", r"{\1}", shown)
+    shown = re.sub(r"<sub>([^<]*)</sub>", r"[\1]", shown)
     return [unescape(text) for text in re.findall(r"<t[hd]>([^<]+)</t[hd]>", shown)]
 
 
@@ -39,6 +42,20 @@ def seen(html: str) -> list[str]:
         ("2^d put in for J", "2{d} put in for J"),
         ("aimed, 0.7*n^0.5", "aimed, 0.7·n{0.5}"),
         ("n^2 and Γ^-1", "n{2} and Γ{−1}"),
+        ("n = 1e+06", "n = 10{6}"),
+        ("4.69e-07 ± 3e-08", "4.69·10{−7} ± 3·10{−8}"),
+        ("0e+00", "0"),
+        ("1e+12, -2.5e+05", "10{12}, -2.5·10{5}"),
+        ("λ_d of the sum, Tr M ≥ λ_d(V)", "λ[d] of the sum, Tr M ≥ λ[d](V)"),
+        ("loss / (A σ²max)", "loss / (A σ²[max])"),
+        ("σ⁴min", "σ⁴[min]"),
+        # Not mathematics: numbers without a power, and codes.
+        ("1e6", None),
+        ("x1e+06", None),
+        ("v1.2e-3a", None),
+        ("λ_dmax", None),
+        ("n_1", None),
+        ("σ²maximal", None),
         # Not mathematics: names, and signs without a base or an exponent.
         ("sales^2", None),
         ("my_n^2", None),
@@ -52,11 +69,13 @@ def test_a_power_is_raised_and_nothing_else(text: str, expected: str | None) -> 
     html = raised(table(text))
     assert seen(html) == [expected or text] * 3
     # What is copied has the signs.
-    copied = re.findall(r"<t[hd]>(.+?)</t[hd]>", re.sub("</?(?:span|sup)[^>]*>", "", html))
-    if expected is None:
-        assert [unescape(each) for each in copied] == [text] * 3
-    else:
-        assert all("^" in each for each in copied)
+    copied = re.findall(r"<t[hd]>(.+?)</t[hd]>", re.sub("</?(?:span|su[bp])[^>]*>", "", html))
+    plain = text
+    if expected:
+        plain = re.sub(r"(?<=e[-+])0+(?=\d)", "", text.replace("0.7*n", "0.7·n"))
+        for sign, seen_sign in {"⅔": "2/3", "^-": "^−", "(-": "(−", "e-": "e−"}.items():
+            plain = plain.replace(sign, seen_sign)
+    assert [unescape(each) for each in copied] == [plain] * 3
     assert raised(html) == html
 
 
@@ -81,6 +100,6 @@ def test_no_table_of_our_notebooks_shows_the_sign_of_a_power() -> None:
                 if 'class="dataframe"' in html:
                     mended = raised(html)
                     found += mended.count("<sup>")
-                    left += [(path.name, text) for text in seen(mended) if "^" in text]
+                    left += [(path.name, t) for t in seen(mended) if re.search(r"\^|\de[-+]\d|σ.m", t)]
     assert found > 20
     assert left == []

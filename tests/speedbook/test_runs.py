@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def test_without_a_yes_nothing_is_deleted(book, monkeypatch, answer):
     monkeypatch.setattr("speedbook.commands.on_runs._terminal", lambda: True)
     before = left(book)
     said = runs("clean", code=0 if answer else 130, answer=answer)
-    assert "Delete 3 runs, " in said and left(book) == before
+    assert "Delete 4 runs, " in said and left(book) == before
     assert ("Nothing was deleted." in said) == bool(answer)
 
 
@@ -115,19 +116,22 @@ def test_a_yes_deletes(book, monkeypatch):
 
 def test_it_deletes_the_runs_that_it_named_and_nothing_else(book):
     before = left(book)
-    chosen = [path for path in folders(book.root) if path.name.endswith("-failed")]
+    ends = "-failed", "-interrupted"
+    chosen = [f"runs/fig/{path.name}" for path in folders(book.root) if path.name.endswith(ends)]
     said = runs("clean", "--failed", "--yes")
-    assert f"runs/fig/{chosen[0].name}" in said and "Deleted: 1 run, " in said
-    assert "These are kept" in said and "20250101T000000Z-0123abcd-interrupted" in said
+    assert len(chosen) == 2 and all(name in said for name in chosen)
+    assert "Deleted: 2 runs, " in said and "Delete by hand" in said
+    assert re.search(r"These are kept, .*: runs/fig/\.20250102T.*-unfinished", said)
     gone = before - left(book)
-    assert gone and all(name.startswith(f"runs/fig/{chosen[0].name}/") for name in gone)
+    assert gone and all(name.startswith(tuple(f"{run}/" for run in chosen)) for name in gone)
     said = runs("clean", "--yes")
     assert "Deleted: 2 runs, " in said
-    # What has no manifest and what belongs to a sweep stays; an empty folder goes.
+    # What belongs to a sweep stays; an empty folder goes.
     names = {
         name.split("/")[1] + "/" + name.split("/")[2] for name in left(book) if "runs/" in name
     }
-    assert names == {"fig/20250101T000000Z-0123abcd-interrupted", "sweeps/fig-0123"}
+    assert names == {"sweeps/fig-0123"}
+    assert (book.root / "runs" / "fig" / ".20250102T000000Z-0123abcd-77-unfinished").is_dir()
     assert not (book.root / "runs" / "prop-1").exists()
 
 
@@ -140,6 +144,10 @@ def test_what_only_looks_like_a_run_stays(book, tmp_path):
     (place / run.name).symlink_to(outside, target_is_directory=True)
     (place / "20250103T000000Z-0123abcd").mkdir()
     (place / "20250103T000000Z-0123abcd" / "thesis.txt").write_text("mine")
+    stopped = book.root / "runs" / "fig" / "20250101T000000Z-0123abcd-interrupted"
+    (stopped / "thesis.txt").write_text("mine")
+    other = shutil.copytree(stopped, place / stopped.name)
+    (other / "thesis.txt").unlink()
     shutil.copytree(run, place / "20250104T000000Z-0123abcd")
     shutil.copytree(run, book.root / "runs" / "fig" / "my-copy")
     broken = shutil.copytree(run, book.root / "runs" / "fig" / "20250105T000000Z-0123abcd")
@@ -151,6 +159,8 @@ def test_what_only_looks_like_a_run_stays(book, tmp_path):
         place / "20250104T000000Z-0123abcd" / "manifest.json",
         book.root / "runs" / "fig" / "my-copy" / "manifest.json",
         broken / "manifest.json",
+        stopped / "thesis.txt",
+        other / "fig.ipynb",
     ):
         assert path.is_file(), path
     assert not run.exists()

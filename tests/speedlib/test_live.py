@@ -407,6 +407,18 @@ def test_wrong_columns_are_named(tmp_path: Path, arguments: dict, message: str) 
         read_actions(path, **arguments)
 
 
+NAMES = [("Cost", "cost"), ("costs", "cost"), ("MOST", "most")]
+
+
+@pytest.mark.parametrize(("column", "argument"), NAMES)
+def test_a_forgotten_argument_is_told(tmp_path: Path, column: str, argument: str) -> None:
+    path = tmp_path / "priced.csv"
+    path.write_text(PRICED.replace("price", column))
+    with pytest.raises(ValueError, match=f"{argument}: is empty, but .* has column 4, '{column}'"):
+        read_actions(path, policy="old")
+    assert read_actions(path, policy="old", **{argument: column}).columns[:2] == ("size", "colour")
+
+
 def test_a_closed_phase_goes_on_with_what_came(actions: Actions) -> None:
     bandit = LinearBandit(actions.features, [1.0, 2.0], Sigma=np.diag([0.5, 2.0]))
     strategy = SPEED(exploration="uniform", covariance="psd", exploration_sampling="balanced")

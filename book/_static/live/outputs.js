@@ -34,23 +34,45 @@ SpeedLive.outputs = (() => {
   };
 
   const FRACTIONS = { "½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4" };
-  const POWER = /(?<=[\d)\]]|(?<![\p{L}_])\p{L})\^(?:\(([^()^]+)\)|([−-]?\d+(?:\.\d+)?|[½⅓⅔¼¾]|\p{L}(?![\p{L}\d_])))/gu;
+  const MARK = new RegExp(
+    [
+      /(?<=[\d)\]]|(?<![\p{L}_])\p{L})\^(?:\((?<bracket>[^()^]+)\)|(?<plain>[−-]?\d+(?:\.\d+)?|[½⅓⅔¼¾]|\p{L}(?![\p{L}\d_])))/,
+      /(?<![\p{L}\d_.])(?<factor>\d+(?:\.\d+)?)e(?<way>[\-+])0*(?<ten>\d+)(?![\p{L}\d_])/,
+      /(?<=[α-ωΑ-Ω])_(?<index>[\p{L}\d])(?![\p{L}\d_])|(?<=[α-ωΑ-Ω][²⁴])(?<extreme>max|min)(?![\p{L}\d_])/,
+    ].map(({ source }) => source).join("|"),
+    "gu",
+  );
+  const sign = (textContent) => element("span", { className: "sb-sign", textContent });
+  const lowered = (textContent) => element("sub", { textContent });
+  const lifted = (textContent) => element("sup", { textContent: textContent.replaceAll("-", "−") });
+  const ofTen = ({ factor, way, ten }) => {
+    if (ten === "0") return [factor, sign("e+0")];
+    const alone = factor === "1";
+    const before = sign(`${alone ? "1" : ""}e${way === "-" ? "" : "+"}`);
+    const written = element("span", { className: alone ? "sb-ten" : "sb-ten sb-times" });
+    return [...(alone ? [] : [factor]), before, written, lifted(way === "-" ? `-${ten}` : ten)];
+  };
+  const marked = (parts) => {
+    const { bracket, plain, factor, index, extreme } = parts;
+    if (factor) return ofTen(parts);
+    if (extreme) return [lowered(extreme)];
+    if (index) return [sign("_"), lowered(index)];
+    return bracket ? [sign("^("), lifted(bracket), sign(")")] : [sign("^"), lifted(FRACTIONS[plain] ?? plain)];
+  };
   const raised = (text) => {
-    // Between two powers there are the parts of each: what is in brackets, or what is not.
-    const parts = text.replace(/(?<=\d)\*(?=\p{L}\^)/gu, "·").split(POWER);
-    const sign = (textContent) => element("span", { className: "sb-sign", textContent });
-    const nodes = [parts.shift()];
-    while (parts.length) {
-      const [bracket, plain, after] = parts.splice(0, 3);
-      const power = element("sup", { textContent: (bracket ?? FRACTIONS[plain] ?? plain).replaceAll("-", "−") });
-      nodes.push(sign(bracket ? "^(" : "^"), power, ...(bracket ? [sign(")")] : []), after);
+    const whole = text.replace(/(?<=\d)\*(?=\p{L}\^)/gu, "·");
+    const nodes = [];
+    let end = 0;
+    for (const found of whole.matchAll(MARK)) {
+      nodes.push(whole.slice(end, found.index), ...marked(found.groups));
+      end = found.index + found[0].length;
     }
-    return nodes;
+    return [...nodes, whole.slice(end)];
   };
 
   // As the book mends its tables (speedbook/press/sphinx/page_html.py): a corner without text is a cell, not a head, and a
-  // number stays on a line with its error, and an interval with both its ends. Powers in data frames are raised, as by
-  // speedbook/press/powers.py.
+  // number stays on a line with its error, and an interval with both its ends. Powers in data frames are raised, and indices
+  // lowered, as by speedbook/press/powers.py.
   const mended = (content) => {
     for (const head of content.querySelectorAll("th")) {
       if (!head.textContent.trim()) head.replaceWith(element("td"));
@@ -60,7 +82,7 @@ SpeedLive.outputs = (() => {
       cell.textContent = cell.textContent.replace(/(?<=\d) ± (?=\d)/g, "\u00a0±\u00a0").replace(/(?<=\d,) (?=[−-]?[\d.]+\])/g, "\u00a0");
     }
     for (const cell of content.querySelectorAll(".dataframe :is(td, th)")) {
-      if (!cell.children.length && cell.textContent.includes("^")) cell.replaceChildren(...raised(cell.textContent));
+      if (!cell.children.length && cell.textContent.search(MARK) >= 0) cell.replaceChildren(...raised(cell.textContent));
     }
     return content;
   };
