@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Minutes that the commands may take on two idle cores, and the notebooks together; seconds of the
 #: longest notebook.
 BOOK, TEST, SHELF, LONGEST = 5, 7, 8, 30
+#: How many letters are shown of what a failed command printed.
+SHOWN = 4000
 #: A line of the build about a notebook that was executed.
 EXECUTED = re.compile(r"^ +(notebooks/\S+\.ipynb): ([\d.]+) s$", re.MULTILINE)
 
@@ -28,7 +30,9 @@ def make(folder: Path, target: str) -> tuple[float, str]:
     """Return the seconds that a target takes, and what it prints."""
     start = time.perf_counter()
     command = ["make", target, f"PYTHON={sys.executable}"]
-    done = subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise RuntimeError(f"make {target} ended with {done.returncode}:\n{done.stdout[-SHOWN:]}")
     return time.perf_counter() - start, done.stdout
 
 

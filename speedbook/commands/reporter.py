@@ -51,9 +51,9 @@ class _Console(Console):
 
 
 class Reporter:
-    """Reports progress and results on standard output, unless quiet, and failures on standard error.
+    """Reports progress and results on standard output, and failures on standard error.
 
-    If quiet, results that differ are failures.
+    If quiet, it reports only failures and what differs, on standard error.
     """
 
     def __init__(self, quiet: bool = False) -> None:

@@ -23,8 +23,8 @@ from speedbook.notebook.values import full_values, read_assignments, read_file, 
 from speedbook.paths import find_root, write_atomically
 from speedbook.run.execution import CELL_TIMEOUT, FULL_TIMEOUT, kernel_environment
 from speedbook.run.folder import RUNS, at_defaults
-from speedbook.run.listing import FIGURES
 from speedbook.run.joined import joined_table
+from speedbook.run.listing import FIGURES
 from speedbook.run.lock import only_one
 from speedbook.run.loopback import require_loopback
 from speedbook.run.manifest import read_manifest

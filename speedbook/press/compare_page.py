@@ -97,7 +97,9 @@ def _of_figures_and_tables(comparison: Comparison) -> str:
     """Say how many figures and tables differ; nothing judges whether that is noise."""
     parts = []
     for noun in ("figure", "table"):
-        states = [state for pair in comparison.pairs for state in getattr(pair, f"{noun}s").values()]
+        states = [
+            state for pair in comparison.pairs for state in getattr(pair, f"{noun}s").values()
+        ]
         differ = sum(getattr(state, "state", state) != "same" for state in states)
         if differ:
             parts.append(f"{differ} of {counted(len(states), noun)}")

@@ -1,8 +1,8 @@
 """Set the powers and indices in the tables of a page as mathematics.
 
 A notebook writes the name of a column in plain text, ``regret · n^1.5`` or ``λ_d``, and large
-numbers as ``2.6e+05``, since JupyterLab and CSV files show them, too. A page raises the exponent and
-lowers the index. The signs ``^``, ``_`` and ``e`` stay in the text, unseen, and the style sheet
+numbers as ``2.6e+05``, since JupyterLab and CSV files show them, too. A page raises the exponent
+and lowers the index. The signs ``^``, ``_`` and ``e`` stay in the text, unseen, and the style sheet
 writes the ten: so the text of a number remains that number.
 """
 

@@ -34,9 +34,7 @@ def contradictions(folder: Path, manifest: Manifest) -> list[str]:
         results = read_results(read_notebook(notebook))[0]
         found += [
             f"{MANIFEST} and {notebook.name}: {difference}"
-            for difference in manifest.results.differences(
-                results, "is {} in one, {} in the other"
-            )
+            for difference in manifest.results.differences(results, "is {} in one, {} in the other")
         ]
     return found
 

@@ -270,7 +270,11 @@ def _pair(a: Member, b: Member, rule: Rule) -> Pair:
 
 def _circumstances(a: Member, b: Member) -> list[str]:
     """Return what differs besides the parameters, a sentence each, and what is missing."""
-    found = [f"{side}: {note}" for side, member in zip("AB", (a, b)) for note in member.notes]
+    found = [
+        f"{side}: {note}"
+        for side, member in zip("AB", (a, b), strict=True)
+        for note in member.notes
+    ]
     if a.code != b.code:
         found.append(f"the code of {a.notebook} {SIDE_BY_SIDE.text}")
     if a.environment is None or b.environment is None:

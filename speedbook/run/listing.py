@@ -24,7 +24,9 @@ RESULTS, FIGURES = FOLDERS = "results", "figures"
 #: The file that marks the folder of a sweep.
 PLAN = "sweep.json"
 #: The name of a run folder: time, digest, perhaps a number, and how the run ended.
-NAME = re.compile(r"(?P<time>\d{8}T\d{6}Z)-(?P<digest>[0-9a-f]{8})(-\d+)?(?P<end>-failed|-interrupted)?")
+NAME = re.compile(
+    r"(?P<time>\d{8}T\d{6}Z)-(?P<digest>[0-9a-f]{8})(-\d+)?(?P<end>-failed|-interrupted)?"
+)
 #: The name of the folder of a run that works, or was killed.
 HIDDEN = re.compile(r"\.(?P<name>.+)-(?P<process>\d+)-unfinished")
 

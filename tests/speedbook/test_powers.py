@@ -100,6 +100,8 @@ def test_no_table_of_our_notebooks_shows_the_sign_of_a_power() -> None:
                 if 'class="dataframe"' in html:
                     mended = raised(html)
                     found += mended.count("<sup>")
-                    left += [(path.name, t) for t in seen(mended) if re.search(r"\^|\de[-+]\d|σ.m", t)]
+                    left += [
+                        (path.name, t) for t in seen(mended) if re.search(r"\^|\de[-+]\d|σ.m", t)
+                    ]
     assert found > 20
     assert left == []

@@ -407,14 +407,18 @@ def test_wrong_columns_are_named(tmp_path: Path, arguments: dict, message: str) 
         read_actions(path, **arguments)
 
 
-NAMES = [("Cost", "cost"), ("costs", "cost"), ("MOST", "most")]
+FORGOTTEN = [("price", "Cost", "cost"), ("price", "costs", "cost"), ("high", "MOST", "most")]
 
 
-@pytest.mark.parametrize(("column", "argument"), NAMES)
-def test_a_forgotten_argument_is_told(tmp_path: Path, column: str, argument: str) -> None:
+@pytest.mark.parametrize(("former", "column", "argument"), FORGOTTEN)
+def test_a_forgotten_argument_is_told(
+    tmp_path: Path, former: str, column: str, argument: str
+) -> None:
     path = tmp_path / "priced.csv"
-    path.write_text(PRICED.replace("price", column))
-    with pytest.raises(ValueError, match=f"{argument}: is empty, but .* has column 4, '{column}'"):
+    path.write_text(PRICED.replace(former, column))
+    with pytest.raises(
+        ValueError, match=rf"{argument}: is empty, but .* has column \d, '{column}'"
+    ):
         read_actions(path, policy="old")
     assert read_actions(path, policy="old", **{argument: column}).columns[:2] == ("size", "colour")
 
