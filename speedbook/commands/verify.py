@@ -283,7 +283,8 @@ def _recomputed(claim: Claim, found: Sequence[Mapping[str, Any]]) -> str:
     estimates = [record["estimate"] for record in found]
     low, high = min(estimates), max(estimates)
     verdicts = ", ".join(f"{_signed(v)}" + (f" ({n})" if counts[1:] else "") for v, n in counts)
-    return f"{verdicts}\n{rounded(low, high - low)} to {rounded(high, high - low)}"
+    ends = dict.fromkeys(rounded(end, high - low) for end in (low, high))
+    return f"{verdicts}\n{' to '.join(ends)}"
 
 
 def _moved(

@@ -100,6 +100,21 @@ def test_the_page_of_the_search_keeps_its_index() -> None:
             f"<thead><tr>{GAP}{GAP}<th>a</th></tr><tr><th>m</th><th>n</th>{GAP}</tr></thead>",
             "<thead><tr><th>m</th><th>n</th><th>a</th></tr></thead>",
         ),
+        (
+            f"<thead><tr>{GAP}<th colspan=2>x</th></tr><tr>{GAP}<th>a</th><th>b</th></tr>"
+            f"<tr><th>n</th>{GAP}{GAP}</tr></thead>",
+            "<thead><tr><td></td><th colspan=2>x</th></tr>"
+            "<tr><th>n</th><th>a</th><th>b</th></tr></thead>",
+        ),
+        # Every number of a data frame is a power of ten, within a sentence of a cell, too.
+        (
+            '<table class="dataframe"><td>from 4e-07 on</td></table>',
+            '<table class="dataframe"><td>from 4<span class="sb-sign">e</span>'
+            '<span class="sb-ten sb-times"></span><sup>−7</sup> on</td></table>',
+        ),
+        ("<td>4e-07</td>", '<td><span class="sb-whole">4e-07</span></td>'),
+        # A fraction in a title stays whole.
+        ("<h1>Known: 1/√Γ<a", '<h1>Known: <span class="sb-whole">1/√Γ</span><a'),
         # Two levels of columns, and columns that have a name, need both rows.
         (
             "<thead><tr><th>k</th><th>a</th></tr><tr><th>n</th><th>b</th></tr></thead>",

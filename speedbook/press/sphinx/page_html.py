@@ -61,15 +61,16 @@ def _named_summary(found: re.Match[str]) -> str:
 
 _ROW = r"<tr[^>]*>(?:(?!</tr>).)*</tr>\s*"
 _TWO_HEADS = re.compile(
-    rf"(?P<before><thead>\s*)(?P<columns>{_ROW})(?P<index>{_ROW})</thead>", re.DOTALL
+    rf"(?P<before><thead>\s*(?:{_ROW})*?)(?P<columns>{_ROW})(?P<index>{_ROW})</thead>", re.DOTALL
 )
 _HEAD = re.compile(r"<th\b[^>]*>(.*?)</th>", re.DOTALL)
 
 
 def _one_head(found: re.Match[str]) -> str:
-    """Join the two head rows of a data frame whose index has a name: each fills the other's gaps.
+    """Join the last two head rows of a data frame whose index has a name.
 
-    The first row has the names of the columns, the second those of the index.
+    The last row has the names of the index, the row above it those of the columns: each fills the
+    gaps of the other.
     """
     columns, index = found["columns"], found["index"]
     over, under = _HEAD.findall(columns), _HEAD.findall(index)
@@ -149,9 +150,11 @@ def mended(page: str) -> str:
     >>> mended('<a class="reference internal" href="a">Art</a><details><summary>')
     '<a class="reference internal" href="a">Art</a><details><summary aria-label="Pages below Art">'
     """
+    # First, since a rule wraps the powers of ten of all other tables.
+    page = raised(page)
     for pattern, replacement in RULES:
         page = pattern.sub(replacement, page)
-    return raised(page)
+    return page
 
 
 def choose_mathjax(app: Sphinx, config: Config) -> None:
