@@ -26,13 +26,15 @@ export MKL_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book live quick test check prose oldest browser audit lab refresh full lock student grade slides zip pdf wheel bench bench-quick advice mutants clean
+.PHONY: help book install live quick test check prose oldest browser audit lab refresh full lock student grade slides zip pdf wheel bench bench-quick advice mutants clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */make \1|/p' Makefile | awk -F '|' '{printf "  %-18s %s\n", $$1, $$2}'
 
 book: $(READY)  ## run the notebooks that changed, and build the book in _build/html
 	@$(PY) -m speedbook build
+
+install: $(READY)  ## only install everything into .venv: enough for .venv/bin/speedbook
 
 live: book  ## build the book if need be, and open it so its pages can run: make live LIVE="--port 8000 --no-browser"
 	@$(PY) -m speedbook live $(LIVE)

@@ -154,6 +154,8 @@ def read_actions(
         for name in shares
     ]
     limits = dict(zip(named, sheet.numbers(named.values(), point, faults), strict=True))
+    for argument, values in limits.items():
+        _check_limits(sheet, argument, named[argument], values, faults)
     faults.refuse()
     if limits:
         given = {"costs" if key == "cost" else key: limits[key] for key in limits}
@@ -350,6 +352,18 @@ def _refuse_forgotten(sheet: Sheet, argument: str, meant: Sequence[str]) -> None
                 f"{argument}: is empty, but {sheet.path} has column {place}, {name!r}; give "
                 f"{argument}={name!r}, or rename the column if it is a feature"
             )
+
+
+def _check_limits(sheet: Sheet, argument: str, column: str, values: Floats, faults: Faults) -> None:
+    """Add the first cost that is not positive, or the first bound that is no share."""
+    if argument == "cost":
+        wrong, rule = values <= 0, "costs must be greater than 0"
+    else:
+        wrong, rule = (values < 0) | (values > 1), "shares must lie between 0 and 1"
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        found = f"column {cut(column)} holds {values[place]:g}"
+        faults.add(column, found, f"; {rule}", int(sheet.lines[place]))
 
 
 def _policy(sheet: Sheet, name: str, shares: Floats, faults: Faults) -> Floats:

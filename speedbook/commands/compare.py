@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from speedbook.claims.cards import level_text
 from speedbook.claims.registry import load_registry
 from speedbook.claims.rules import Verdict
 from speedbook.commands.exit_codes import ExitCode, before_the_work
@@ -121,11 +124,16 @@ def _records(pair: Pair) -> Table:
     heads = "Claim", "A", "B", "B − A", "Standard errors"
     table = Table(*heads, box=box.SIMPLE, pad_edge=False)
     for record in pair.records:
-        sides = (found_text(side) for side in (record.a, record.b))
+        sides = (_with_level(found_text(side), side) for side in (record.a, record.b))
         mark = " beyond noise" if record.beyond and record.standard_errors is not None else ""
         cells = record.claim, *sides, difference_text(record), size_text(record) + mark
         table.add_row(*map(Text, cells))
     return table
+
+
+def _with_level(found: str, record: Mapping[str, Any]) -> str:
+    level = level_text(record.get("level"))
+    return f"{found} ({level})" if level else found
 
 
 def _moved(record: RecordPair) -> str:

@@ -76,7 +76,7 @@ def clean_runs(asked: Filter, ask: Callable[[str], bool], reporter: Reporter) ->
         return ExitCode.WELL
     reporter.say("To be deleted:")
     for run in chosen:
-        changed = _changed(run) or "at the defaults"
+        changed = _changed(run) or ("at the defaults" if run.manifest else "parameters not known")
         reporter.say(f"  {_short(run.path)}  {decimal(run.size)}  {run.state}, {changed}")
     if not ask(f"Delete {counted(len(chosen), 'run')}, {_size(chosen)}?"):
         reporter.say("Nothing was deleted.")

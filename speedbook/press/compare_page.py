@@ -86,9 +86,12 @@ def _of_records(comparison: Comparison) -> str:
     beyond, moved = (sum(getattr(r, what) for r in records) for what in ("beyond", "moved"))
     if not records:
         return "The two sides have no record in common."
+    exact = sum(record.beyond and record.kind != "noise" for record in records)
     differ = f"{beyond} of {counted(len(records), 'record')}"
     verb = "differs" if beyond == 1 else "differ"
     first = f"{differ} {verb} beyond noise." if beyond else "No record differs beyond noise."
+    if exact:
+        first = f"{first[:-1]}, {exact} of them without any noise."
     verb = "verdict is" if moved == 1 else "verdicts are"
     return f"{first} {moved or 'No'} {verb} different."
 
@@ -152,6 +155,8 @@ def size_text(record: RecordPair) -> str:
     """Return the size of a difference: in standard errors, or in words."""
     if record.standard_errors is not None:
         return f"{record.standard_errors:.1f}"
+    if record.kind == "draws":
+        return "depends on the draws: not tested"
     if record.kind == "bounds":
         return "the bounds do not meet" if record.beyond else "the bounds meet"
     return "exact: differs" if record.beyond else "exact: the same"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,6 +97,7 @@ def record_figure(
         _panel(ax, mine, name, [other for other in swept if other != name])
     for ax in grid.flat[len(swept) :]:
         ax.set_visible(False)
+    _show_a_limit(grid.flat[0], mine, limits)
     shown = grid.flat[0].get_ylim()
     for end in set(limits):
         if shown[0] <= end <= shown[1]:
@@ -109,7 +111,19 @@ def record_figure(
         for verdict in found
     ]
     fig.legend(handles=marks, loc="outside upper left", ncols=3, handletextpad=0.2)
+    # A first round: the layout depends on the labels of the ticks, and they on the layout.
+    fig.draw_without_rendering()
     return fig
+
+
+def _show_a_limit(ax: Axes, rows: pd.DataFrame, limits: tuple[float, float]) -> None:
+    """Where all estimates are the same number, show how far it is from the nearer limit."""
+    middle = float(rows["low"].min())
+    ends = [end for end in limits if math.isfinite(end) and end != middle]
+    if middle == rows["high"].max() and ends:
+        end = min(ends, key=lambda end: abs(end - middle))
+        room = 0.15 * abs(end - middle)
+        ax.set_ylim(min(middle, end) - room, max(middle, end) + room)
 
 
 def _panel(ax: Axes, rows: pd.DataFrame, name: str, others: Sequence[str]) -> None:

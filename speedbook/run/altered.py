@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from speedbook.notebook.files import read_notebook
-from speedbook.run.listing import NAME
+from speedbook.run.listing import NAME, RESULTS
 from speedbook.run.manifest import MANIFEST, Manifest
 from speedbook.run.provenance import digest, file_sha256
 from speedbook.run.results import read_results
@@ -22,8 +22,9 @@ def short_digest(code: str, values: Mapping[str, Any]) -> str:
 def contradictions(folder: Path, manifest: Manifest) -> list[str]:
     """Return a sentence for each result or parameter of a manifest that its run did not have.
 
-    The results are read again from the executed notebook, if it is there. Parameters are compared
-    with the digest in the folder's name, unless the folder was renamed.
+    The results are read again from the executed notebook, and the records from their file, if these
+    are there. Parameters are compared with the digest in the folder's name, unless the folder was
+    renamed.
     """
     found = []
     name = NAME.fullmatch(folder.resolve().name)
@@ -36,6 +37,14 @@ def contradictions(folder: Path, manifest: Manifest) -> list[str]:
             f"{MANIFEST} and {notebook.name}: {difference}"
             for difference in manifest.results.differences(results, "is {} in one, {} in the other")
         ]
+    records = folder / RESULTS / "records.json"
+    if records.is_file():
+        try:
+            same = json.loads(records.read_bytes()) == manifest.results.records
+        except ValueError:
+            same = False
+        if not same:
+            found.append(f"{MANIFEST} and {RESULTS}/{records.name} hold different records")
     return found
 
 
@@ -43,7 +52,8 @@ def missing_files(folder: Path, manifest: Manifest) -> list[str]:
     """Return a sentence for each file that is missing or changed: the notebook, the numbers."""
     notebook = executed_notebook(folder, manifest)
     found = [] if notebook.is_file() else [f"{notebook.name} is missing"]
-    for name, sha in manifest.numbers.items():
+    tables = {f"{RESULTS}/{name}": sha for name, sha in manifest.results.tables.items()}
+    for name, sha in {**tables, **manifest.numbers}.items():
         if not (folder / name).is_file():
             found.append(f"{name} is missing")
         elif file_sha256(folder / name) != sha:

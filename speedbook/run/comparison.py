@@ -4,9 +4,12 @@ A record with an interval has a standard error. It is the part of the interval b
 estimate and the end nearer to the other estimate, divided by the normal quantile of the interval's
 level. Two records differ by ``|a - b| / sqrt(error_a² + error_b²)`` standard errors, as if the runs
 were independent. If both records are bounds that hold with certainty, their difference is the gap
-between the bounds. Exact records differ if their numbers differ by more than rounding. One limit
-holds for all m compared records that have a standard error (Bonferroni). If the two sides did not
-differ, the probability that one or more of the m records exceed the limit would be at most 0.1 %.
+between the bounds. Exact records differ if their numbers differ by more than rounding. A record that depends on
+random numbers but has no interval is only compared if seed and replications are the same.
+
+One limit holds for all m compared records that have a standard error (Bonferroni). If the two sides
+did not differ, the probability that one or more of the m records exceed the limit would be at most
+0.1 %.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ FAMILY = 0.001
 #: Differences below this are rounding, whatever the size of the numbers.
 SMALLEST = 1e-12
 
-Kind = Literal["noise", "exact", "bounds"]
+Kind = Literal["noise", "exact", "bounds", "draws"]
 State = Literal["same", "differs", "only in A", "only in B"]
 #: The cells of a table; its first row is the head.
 Grid = list[list[str]]
@@ -187,17 +190,24 @@ def compare_records(a: Mapping[str, Any], b: Mapping[str, Any], most: float) -> 
     size = max(map(abs, (low, high, least, largest)))
     rounding = max(SMALLEST, 10.0**-DIGITS * size)
     certain = low < high or least < largest
+    exact: Kind = "exact" if _same_draws(a, b) else "draws"
+    kind: Kind = "noise" if error else "bounds" if certain else exact
     return RecordPair(
         claim=a["id"],
         a=dict(a),
         b=dict(b),
-        kind="noise" if error else "bounds" if certain else "exact",
+        kind=kind,
         difference=b["estimate"] - a["estimate"],
         gap=gap,
         error=error,
         standard_errors=gap / error if error else None,
-        beyond=gap > max(most * error, rounding),
+        beyond=kind != "draws" and gap > max(most * error, rounding),
     )
+
+
+def _same_draws(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    """Return whether two records, as far as they say, are of the same draws, or of none."""
+    return all(a.get(part) == b.get(part) for part in ("seed", "replications"))
 
 
 def compare(one: Side, other: Side) -> tuple[Comparison, list[tuple[Member, Member]]]:

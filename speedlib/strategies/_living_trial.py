@@ -105,9 +105,12 @@ class LivingTrial(Trial):
         explored = self.explored + self._came(rewards)
         # If all came, it is the trial itself, which learns also from single rewards.
         if not np.any(explored.counts > 1) and np.any(rewards.counts < self._asked):
+            cure = "wait for more, or explore again (Experiment.explore)"
+            if self.setting.half_left(self._spent + self._asked, self._design) < 1:
+                cure = "exploration has had half of the budget, so wait for rewards that are owed"
             raise ValueError(
                 f"rewards: no action has two rewards, so {self.name} knows nothing of the noise; "
-                "wait for more, or explore again (Experiment.explore)"
+                f"{cure}"
             )
         begun, drawn = dict(vars(self)), self.setting.rng.bit_generator.state
         try:

@@ -133,6 +133,22 @@ def test_exact_records_differ_beyond_rounding_and_bounds_if_they_do_not_meet():
     assert found(exact(1.0), entry(2, 1.9, 2.1)).kind == "noise"
 
 
+def test_a_record_without_an_interval_is_compared_with_the_same_draws_alone():
+    def found(seed, replications=None, estimate=1.0):
+        return entry(estimate, estimate, estimate, None) | {
+            "seed": seed,
+            "replications": replications,
+        }
+
+    assert compare_records(found(3), found(3, estimate=2.0), 3).beyond
+    assert compare_records(found(None), found(None, estimate=2.0), 3).beyond
+    for other in (found(4, estimate=2.0), found(3, 50, estimate=2.0)):
+        said = compare_records(found(3), other, 3)
+        assert (said.kind, said.beyond, said.standard_errors) == ("draws", False, None)
+        # Noise with an interval is judged as ever.
+        assert compare_records(found(3), {**other, **entry(2, 1.9, 2.1)}, 3).kind == "noise"
+
+
 def test_an_interval_with_two_lengths_counts_on_the_side_of_the_other():
     wide_above = entry(1.0, 0.9, 9.0, 0.99)
     near, far = (compare_records(wide_above, entry(x, x, x, None), 3) for x in (0.0, 2.0))
@@ -334,6 +350,10 @@ def test_a_manifest_that_was_changed_is_refused(tiny_book, outputs, change, faul
     manifest_with(first, change)
     said = compare(first, "book", code=2)
     assert fault in said and "was changed after its run" in said
+    # Without the notebook, the file of records knows still.
+    if "claim" in fault:
+        (first / "prop-1.ipynb").unlink()
+        assert "records.json hold different records" in compare(first, "book", code=2)
 
 
 def test_files_that_are_missing_or_changed_are_told(tiny_book, outputs):
@@ -341,7 +361,10 @@ def test_files_that_are_missing_or_changed_are_told(tiny_book, outputs):
     (first / "prop-1.ipynb").unlink()
     (numbers,) = (second / "results").glob("*-numbers.csv")
     numbers.write_text("mine")
+    table = first / "results" / "table-01.csv"
+    table.write_text("mine")
     said = compare(first, second)
+    assert "A: results/table-01.csv was changed after the run" in said
     assert "A: prop-1.ipynb is missing" in said
     assert f"B: results/{numbers.name} was changed after the run" in said
     numbers.unlink()

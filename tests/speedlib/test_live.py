@@ -393,8 +393,14 @@ def test_columns_of_costs_bounds_and_policies(tmp_path: Path) -> None:
     [
         ({"policy": ["old", "nwe"]}, r"has no column 'nwe'; rename 'new' to 'nwe'"),
         ({"policy": "old", "cost": "prize"}, r"has no column 'prize'; did you mean 'price'"),
-        ({"policy": "old", "cost": "colour"}, r"costs: must be greater than 0; got 0 for action 0"),
-        ({"policy": "old", "least": "price"}, r"least: must lie between 0 and 1; got 2"),
+        (
+            {"policy": "old", "cost": "colour"},
+            r"line 2: column colour holds 0; costs must be greater than 0",
+        ),
+        (
+            {"policy": "old", "least": "price"},
+            r"line 3: column price holds 2; shares must lie between 0 and 1",
+        ),
         ({"policy": "old", "cost": "old"}, "must name different columns"),
         ({"policy": []}, "policy: must name a column, or several"),
         ({"policy": ["old", "size"]}, "the same column|sum to 1|probabilit"),
