@@ -351,8 +351,8 @@ class ByScattersTrial(Trial):
         state = self._now
         if state.commitment is None or state.coefficients is None:
             raise RuntimeError(
-                f"{self.name}: the trial has not committed; pass its rewards first: by tell and "
-                "ask of an Experiment, or next_counts of a trial"
+                f"{self.name}: the trial has not committed; pass its rewards first: by `tell` and "
+                "`ask` of an Experiment, or `next_counts` of a trial"
             )
         return state.commitment, state.coefficients
 

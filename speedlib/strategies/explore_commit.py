@@ -414,7 +414,7 @@ class ExploreThenCommitTrial(LivingTrial):
     def _after_exploration(self) -> Pooled:
         if self._pooled is None:
             raise RuntimeError(
-                f"{self.name}: exploration is not finished; pass its rewards first: by tell "
-                "and ask of an Experiment, or next_counts of a trial"
+                f"{self.name}: exploration is not finished; pass its rewards first: by `tell` "
+                "and `ask` of an Experiment, or `next_counts` of a trial"
             )
         return self._pooled
