@@ -4,8 +4,8 @@ A record with an interval has a standard error. It is the part of the interval b
 estimate and the end nearer to the other estimate, divided by the normal quantile of the interval's
 level. Two records differ by ``|a - b| / sqrt(error_a² + error_b²)`` standard errors, as if the runs
 were independent. If both records are bounds that hold with certainty, their difference is the gap
-between the bounds. Exact records differ if their numbers differ by more than rounding. A record that
-depends on random numbers but has no interval is only compared if seed and replications are the
+between the bounds. Exact records differ if their numbers differ by more than rounding. A record
+that depends on random numbers but has no interval is only compared if seed and replications are the
 same.
 
 One limit holds for all m compared records that have a standard error (Bonferroni). If the two sides
