@@ -17,10 +17,13 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("reproducible")
 
-# A shell starts what it puts in the background deaf to Ctrl-C, and every process below inherits
-# that: programs whose interruption is tested must be able to hear it.
+# A shell starts what it puts in the background deaf to Ctrl-C, `nohup` makes it deaf to a closed
+# terminal, and every process below inherits that: programs whose interruption is tested must be
+# able to hear it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_configure(config: pytest.Config) -> None:
