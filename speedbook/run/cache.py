@@ -2,9 +2,9 @@
 
 A run has a key, which is a digest of all that its outputs can depend on. These are the code of the
 notebook with its parameters, the source of ``speedlib`` and ``paper``, and the modules of
-``speedbook`` that a notebook imports. The data, the stored benchmarks, the notebook's entries in
-``book/claims.yml``, the lock and the version of Python also enter the key. The key does not depend
-on prose: if only the text of a page has changed, the page's outputs come from the cache.
+``speedbook`` that a notebook imports. The data, the notebook's entries in ``book/claims.yml``, files
+that this page alone reads, the lock and the version of Python also enter the key. The key does not
+depend on prose: if only the text of a page has changed, the page's outputs come from the cache.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ READS = {
         "notebooks/figures",
         "book/claims.yml",
     ),
+    "notebooks/beyond/performance.ipynb": ("benchmarks/results",),
     "notebooks/ideas/what-to-use.ipynb": ("speedlib/advice.json", "speedlib/advice_words.json"),
 }
 #: How many runs of a notebook are kept, so going back to an old version needs no run.
@@ -54,11 +55,10 @@ def shared_key(root: Path) -> str:
 
 
 def evidence_sources(root: Path) -> dict[str, Path]:
-    """Return the project's own files that results depend on: code and stored benchmarks."""
+    """Return the project's own code that results depend on, by its paths from the root."""
     press = tuple(f"speedbook/{folder}/" for folder in PRESS)
     evidence = {n: path for n, path in package_sources().items() if not n.startswith(press)}
-    stored = files_below(root / "benchmarks" / "results", "benchmarks/results/")
-    return {**_sources(root / "speedlib", "speedlib/"), **evidence, **stored}
+    return {**_sources(root / "speedlib", "speedlib/"), **evidence}
 
 
 def page_key(root: Path, name: str, shared: str) -> str:

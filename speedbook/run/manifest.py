@@ -49,7 +49,7 @@ class Environment(_Part):
     """Everything that results may depend on besides the notebook and its parameters.
 
     ``changed`` says whether files differ from ``commit``; without git both are None. ``sources`` is
-    a digest of our own code and the stored benchmarks; ``lock`` and ``data`` are SHA-256.
+    a digest of our own code; ``lock`` and ``data`` are SHA-256.
     """
 
     commit: str | None
