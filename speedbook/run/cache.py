@@ -4,7 +4,8 @@ A run has a key, which is a digest of all that its outputs can depend on. These 
 notebook with its parameters, the source of ``speedlib`` and ``paper``, and the modules of
 ``speedbook`` that a notebook imports. The data, the notebook's entries in ``book/claims.yml``, the
 files that this page alone reads, the lock and the version of Python also enter the key. The key
-does not depend on prose: if only the text of a page has changed, the page's outputs come from the cache.
+does not depend on prose: if only the text of a page has changed, the page's outputs come from the
+cache.
 """
 
 from __future__ import annotations
