@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import csv
+import io
 import json
 import re
 import shutil
@@ -237,6 +239,11 @@ def test_a_table_has_a_row_for_what_was_not_handed_in(tmp_path: Path) -> None:
     assert "not handed in" in table([missing])
     summary, _ = write_tables([missing], tmp_path)
     assert "'=SUM(A1)," in summary.read_text(encoding="utf-8")
+    # Its points are out of as many as those of others.
+    done = Row("Ada", "hand-in-2", "graded", 3, 8)
+    summary, _ = write_tables([missing, done, Row("Ada", "hand-in-3")], tmp_path)
+    rows = list(csv.DictReader(io.StringIO(summary.read_text(encoding="utf-8"))))
+    assert [row["max_score"] for row in rows] == ["8", "8", "0.0"]
 
 
 def test_a_missing_check_is_named_by_its_task() -> None:
