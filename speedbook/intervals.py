@@ -33,7 +33,8 @@ def family_level(among: int, count: int = 1) -> float:
 
     Raises
     ------
-    ValueError If `among` or `count` is out of its range.
+    ValueError
+        If `among` or `count` is out of its range.
 
     Examples
     --------
@@ -92,8 +93,9 @@ def envelope(estimates: ArrayLike, halves: ArrayLike) -> tuple[float, float]:
 
     Raises
     ------
-    TypeError, ValueError If there is no estimate, a half length is negative, the shapes differ, or
-    an entry is not a finite number.
+    TypeError, ValueError
+        If there is no estimate, a half length is negative, the shapes differ, or an entry is
+        not a finite number.
 
     Examples
     --------

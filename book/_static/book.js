@@ -62,9 +62,11 @@ const insideOf = (box) => {
 };
 // MathJax's own size, which fits the letters around.
 const ownSize = (formula) => (formula.style.fontSize = formula.dataset.size ??= formula.style.fontSize);
+// A formula that would be too small keeps its size, and scrolls.
+const mayShrink = (share) => share > 0 && share < 1 && share * 0.99 >= SMALLEST;
 const smaller = (formula, share) => {
   const size = parseFloat(getComputedStyle(formula).fontSize);
-  formula.style.fontSize = `${size * Math.max(share * 0.99, SMALLEST)}px`;
+  formula.style.fontSize = `${size * share * 0.99}px`;
 };
 const widthOf = (formula) => formula.querySelector("mjx-math").getBoundingClientRect().width;
 
@@ -83,7 +85,7 @@ const fitDisplayed = (boxes) => {
   }
   for (const formula of formulas) {
     const share = shares.get(formula.closest(STATEMENT) ?? formula);
-    if (share > 0 && share < 1) smaller(formula, share);
+    if (mayShrink(share)) smaller(formula, share);
   }
   for (const formula of formulas) {
     sayIfCut(formula);
@@ -102,9 +104,8 @@ const fitInline = (columns) => {
   const room = (formula, column) => insideOf(column) - (formula.closest(".sb-whole") ? 8 : 0);
   const wide = formulas.map(([formula, column]) => [formula, room(formula, column) / widthOf(formula)]);
   for (const [formula, share] of wide) {
-    const cut = share > 0 && share < 1;
-    if (cut) smaller(formula, share);
-    if (cut && share * 0.99 < SMALLEST) formula.parentElement.classList.add("sb-cut");
+    if (mayShrink(share)) smaller(formula, share);
+    else if (share > 0 && share < 1) formula.parentElement.classList.add("sb-cut");
   }
   // A formula that fits may still reach a pixel beyond its own span, which does not scroll.
   for (const [{ parentElement: span }] of wide) {

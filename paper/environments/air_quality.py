@@ -200,7 +200,8 @@ def draw_surrogate(
 
     Returns
     -------
-    dict For each name, a column of numbers, shape (size,).
+    dict
+        For each name, a column of numbers, shape (size,).
 
     Notes
     -----

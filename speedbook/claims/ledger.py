@@ -43,10 +43,11 @@ def derive_ledger(registry: Registry, notebooks: Mapping[str, NotebookNode]) -> 
 
     Raises
     ------
-    LedgerError If registry and records do not match: a claim without a notebook or a record, a
-    notebook of ``notebooks/claims`` without a claim, a claim recorded twice or by another notebook,
-    or a verdict that no longer follows from the rule. Also if the intervals of a page miss with a
-    probability above 1/1000.
+    LedgerError
+        If registry and records do not match: a claim without a notebook or a record, a notebook of
+        ``notebooks/claims`` without a claim, a claim recorded twice or by another notebook, or a
+        verdict that no longer follows from the rule. Also if the intervals of a page miss with a
+        probability above 1/1000.
     """
     problems = shelf_problems(registry, notebooks)
     records: dict[str, dict[str, Any]] = {}

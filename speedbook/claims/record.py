@@ -57,7 +57,8 @@ def record(
     ValueError
         If the id is unknown, a number is not finite, the interval is reversed, the level is missing
         or not a probability, or `runs` does not divide the replications.
-    TypeError If a detail is not a number, a text, or a list or mapping of numbers and texts.
+    TypeError
+        If a detail is not a number, a text, or a list or mapping of numbers and texts.
     """
     claim = load_registry(find_root())[id]
     middle = _finite("estimate", estimate)

@@ -43,8 +43,9 @@ def each_on_cluster(
 
     Raises
     ------
-    Unfit If no scheduler is at the address, the scheduler has no workers, or a worker sees another
-    folder or other code than this process.
+    Unfit
+        If no scheduler is at the address, the scheduler has no workers, or a worker sees another
+        folder or other code than this process.
     """
     try:
         distributed: Any = importlib.import_module("distributed")

@@ -36,7 +36,8 @@ def values(source: str, given: Mapping[str, str]) -> dict[str, Value]:
 
     Raises
     ------
-    ValueError If a value violates its type or rule; the message has a line for each such value.
+    ValueError
+        If a value violates its type or rule; the message has a line for each such value.
 
     Examples
     --------

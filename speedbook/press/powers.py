@@ -16,7 +16,8 @@ SIGN = "sb-sign"
 TEN, TIMES_TEN = "sb-ten", "sb-ten sb-times"
 FRACTIONS = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4"}
 
-_TABLE = re.compile(r'<table [^>]*class="[^"]*\bdataframe\b.*?</table>', re.DOTALL)
+#: A data frame in HTML.
+DATA_FRAME = re.compile(r'<table [^>]*class="[^"]*\bdataframe\b.*?</table>', re.DOTALL)
 #: The beginning of a cell, up to its first tag, if it may hold a power or an index.
 _CELL_TEXT = re.compile(
     r"(?P<tag><t[hd]\b[^>]*>)(?P<text>[^<]*(?:\^|\de[-+]\d|[α-ωΑ-Ω][_²⁴])[^<]*)"
@@ -35,17 +36,17 @@ _MARK = re.compile(f"{_POWER}|{_OF_TEN}|{_INDEX}")
 _TIMES = re.compile(r"(?<=\d)\*(?=[^\W\d_]\^)")
 
 
-def raised(html: str) -> str:
-    """Return HTML in which powers are raised, and indices lowered, in data frames.
+def raised(table: re.Match[str]) -> str:
+    """Return a data frame, as `DATA_FRAME` finds it, with raised powers and lowered indices.
 
     Examples
     --------
-    >>> print(raised('<table class="dataframe"><td>n^1.5</td></table>'))
+    >>> print(DATA_FRAME.sub(raised, '<table class="dataframe"><td>n^1.5</td></table>'))
     <table class="dataframe"><td>n<span class="sb-sign">^</span><sup>1.5</sup></td></table>
-    >>> print(raised('<table class="dataframe"><td>λ_d</td></table>'))
+    >>> print(DATA_FRAME.sub(raised, '<table class="dataframe"><td>λ_d</td></table>'))
     <table class="dataframe"><td>λ<span class="sb-sign">_</span><sub>d</sub></td></table>
     """
-    return _TABLE.sub(lambda table: _CELL_TEXT.sub(_cell, table[0]), html)
+    return _CELL_TEXT.sub(_cell, table[0])
 
 
 def _cell(cell: re.Match[str]) -> str:

@@ -29,11 +29,11 @@ from speedbook.notebook.captions import shown_figures
 from speedbook.notebook.files import HEADING, V4, caption, code_cells, figure_name, read_notebook
 from speedbook.notebook.parameters import Parameter, Value
 from speedbook.notebook.values import as_shown
+from speedbook.press import powers
 from speedbook.press.attachments import STAND_IN, with_stand_ins
 from speedbook.press.displayed import displayed
 from speedbook.press.front_matter import split_first
 from speedbook.press.lead import tagged_cells, take_lead
-from speedbook.press.powers import raised
 from speedbook.press.run_reader import Book, Reader
 from speedbook.press.single_page import single_page
 from speedbook.run.execution import ANSI
@@ -268,4 +268,5 @@ def _picture(kind: str, content: str, about: Mapping[str, Any]) -> str:
 
 def _table_html(html: str) -> str:
     r"""Raise powers in pandas tables, but keep MathJax out: a column may be called ``\(x\)``."""
-    return DATA_FRAME.sub(r"\g<0>mathjax_ignore ", raised(html))
+    raised = powers.DATA_FRAME.sub(powers.raised, html)
+    return DATA_FRAME.sub(r"\g<0>mathjax_ignore ", raised)

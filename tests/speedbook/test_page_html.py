@@ -112,6 +112,13 @@ def test_the_page_of_the_search_keeps_its_index() -> None:
             '<table class="dataframe"><td>from 4<span class="sb-sign">e</span>'
             '<span class="sb-ten sb-times"></span><sup>−7</sup> on</td></table>',
         ),
+        # A phone keeps a vector on a line, and gives a sentence some words on each.
+        ("<td>0.5; −1; 2</td>", '<td class="sb-vector">0.5; −1; 2</td>'),
+        ("<td>(1, −1)</td>", '<td class="sb-vector">(1, −1)</td>'),
+        (
+            f"<td>{'drawn at random ' * 3}</td>",
+            f'<td class="sb-words">{"drawn at random " * 3}</td>',
+        ),
         ("<td>4e-07</td>", '<td><span class="sb-whole">4e-07</span></td>'),
         # A fraction in a title stays whole.
         ("<h1>Known: 1/√Γ<a", '<h1>Known: <span class="sb-whole">1/√Γ</span><a'),

@@ -10,10 +10,14 @@ import pandas as pd
 import pytest
 
 from speedbook.notebook.files import code_cells, read_notebook
-from speedbook.press.powers import raised
+from speedbook.press import powers
 from speedbook.press.run_page import _table_html
 
 ROOT = Path(__file__).parents[2]
+
+
+def raised(html: str) -> str:
+    return powers.DATA_FRAME.sub(powers.raised, html)
 
 
 def table(text: str) -> str:

@@ -57,6 +57,8 @@ LINE_BREAKS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]],
     (_MARKED, _with_marks),
     # The sign that ends a proof does not stand alone on the last line.
     (re.compile(r"(?<=[^>\s])\s∎(?=[\s<])"), "\u00a0∎"),
+    # A matrix stays with the zero that it is compared with.
+    (re.compile(r"(?<=[Σ̂]) ⪰ 0\b"), "\u00a0⪰\u00a00"),
     # Nor does a root leave its fraction, in a title.
     (re.compile(r"(<h[1-4]>[^<]*)(\d/√\w)"), r'\1<span class="sb-whole">\2</span>'),
     # The sign of a verdict stays with its word.

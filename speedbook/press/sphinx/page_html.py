@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from speedbook.press.powers import raised
+from speedbook.press.powers import DATA_FRAME, raised
 from speedbook.press.sphinx.line_breaks import LINE_BREAKS
 
 if TYPE_CHECKING:
@@ -92,6 +92,14 @@ RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile(r"(?<=\w) = (?=[−\w-])(?=[^<>]*</th>)"), "\u00a0=\u00a0"),
     (re.compile(r"<th(?=(?: (?!class)[^>]*)?>[\d,.−-]{7,}</th>)"), '<th class="sb-number"'),
     (re.compile(r"<th(?=(?: (?!class)[^>]*)?>[^<]*[^\W\d][^<]{11,}</th>)"), '<th class="sb-name"'),
+    # Nor do the parts of a vector leave one another, and a sentence has some words on a line.
+    (
+        re.compile(r"<td(?=>(?:[(−-]?\d[^<a-zA-Z;]*;|\([−-]?\d[^<a-zA-Z,]*,) [^<a-zA-Z]*</td>)"),
+        '<td class="sb-vector"',
+    ),
+    (re.compile(r"<td(?=>[^<]{40,}</td>)"), '<td class="sb-words"'),
+    # Before a rule wraps the powers of ten of other tables.
+    (DATA_FRAME, raised),
     # The name of a module breaks at its dots.
     (
         re.compile(r"<h[1-3]>[^<]*\w\.\w[^<]*"),
@@ -150,8 +158,6 @@ def mended(page: str) -> str:
     >>> mended('<a class="reference internal" href="a">Art</a><details><summary>')
     '<a class="reference internal" href="a">Art</a><details><summary aria-label="Pages below Art">'
     """
-    # First, since a rule wraps the powers of ten of all other tables.
-    page = raised(page)
     for pattern, replacement in RULES:
         page = pattern.sub(replacement, page)
     return page
