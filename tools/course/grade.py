@@ -366,18 +366,18 @@ def table(rows: Sequence[Row]) -> str:
 def write_tables(rows: Sequence[Row], course: Path) -> list[Path]:
     """Write the summary and the points of each cell as CSV files; return their paths.
 
-    What was not handed in has no points, out of as many as a submission of the others has.
+    What was not handed in has no points, out of those that a submission can have.
     """
-    most: dict[str, float] = {}
+    full: dict[str, float] = {}
     for row in rows:
-        most[row.hand_in] = max(most.get(row.hand_in, 0.0), row.max_score)
+        full[row.hand_in] = max(full.get(row.hand_in, 0.0), row.max_score)
     summary, cells = io.StringIO(), io.StringIO()
     writer = csv.DictWriter(summary, FIELDS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for row in rows:
         values = vars(row) | {"notes": "; ".join(row.notes)}
         if row.status == NOT_HANDED_IN:
-            values["max_score"] = most[row.hand_in]
+            values["max_score"] = full[row.hand_in]
         writer.writerow({name: _safe(value) for name, value in values.items()})
     by_cell = csv.writer(cells, lineterminator="\n")
     by_cell.writerow(["student", "hand_in", "cell", "score", "max_score"])
