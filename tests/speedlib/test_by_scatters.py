@@ -146,10 +146,10 @@ def test_even_long_experiments_have_few_phases() -> None:
 def test_refusals_before_the_end(strategy: Strategy) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 150, 3)
     for ask in (lambda: trial.commitment, lambda: trial.error_given_pulls(np.ones(5))):
-        with pytest.raises(RuntimeError, match=rf"{strategy.name}.*pass its rewards first.*next_counts"):
+        with pytest.raises(RuntimeError, match=rf"{strategy.name}.*pass its rewards first"):
             ask()
     asked = trial.first_counts()
-    with pytest.raises(RuntimeError, match="pass its rewards first.*next_counts"):
+    with pytest.raises(RuntimeError, match="pass its rewards first"):
         trial.estimate(BALL.bandit.pull(asked, np.random.default_rng(1)))
     trial.next_counts(BALL.bandit.pull(asked, np.random.default_rng(1)))
     with pytest.raises(RuntimeError, match=r"first_counts.*`asked`"):

@@ -148,7 +148,7 @@ def test_rewards_of_other_pulls_are_refused(strategy: Strategy) -> None:
 def test_nothing_is_known_before_exploration_is_told(strategy: ExploreThenCommit) -> None:
     trial = begin(strategy, BALL.bandit, BALL.policy, 80, 3)
     assert not trial.committed
-    with pytest.raises(RuntimeError, match="pass its rewards first.*next_counts"):
+    with pytest.raises(RuntimeError, match="pass its rewards first"):
         trial.estimate(Rewards.none((5,)))
     with pytest.raises(RuntimeError, match=rf"{strategy.name}.*pass its rewards first"):
         _ = trial.commitment
