@@ -75,7 +75,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     longer = [each for each in names if name and each.lower().startswith(name.lower())]
-    if near := longer[:3] or difflib.get_close_matches(name, names, n=3):
+    near = list(dict.fromkeys([*longer, *difflib.get_close_matches(name, names, n=3)]))[:3]
+    if near:
         return f"; nearest: {', '.join(near)}"
     if not names:
         return "; none is known"
