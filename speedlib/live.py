@@ -136,8 +136,9 @@ def read_actions(
     sheet.require((ACTION, *shares), said, fixed=True)
     sheet.require(tuple(named.values()), "cost, least and most name columns of the table")
     sheet.refuse_strays(meant, any_case=True)
-    for argument in bounds.keys() - named.keys():
-        _refuse_forgotten(sheet, argument, meant)
+    for argument, name in bounds.items():
+        if not name:
+            _refuse_forgotten(sheet, argument, meant)
     names = tuple(sheet.column(ACTION))
     _check_names(sheet, names)
     columns = tuple(name for name in sheet.header if name not in meant)
