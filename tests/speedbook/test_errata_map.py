@@ -155,6 +155,17 @@ def test_an_erratum_says_all_that_registry_and_ledger_know(press):
 
 
 @pytest.mark.slow
+def test_a_correction_of_several_claims_is_printed_once(press):
+    pages, warnings = press(alone={"corrected_by": ["lemma-1-corrected"]})
+    assert warnings == ""
+    assert "The lemma, mended. One < two." in words(entry(pages["errata"], "lemma-1"))
+    again = entry(pages["errata"], "alone")
+    named = "✓ supported The lemma, mended, printed at The lemma lemma-1-corrected"
+    assert named in words(again) and "mended. One" not in words(again)
+    assert 'href="#erratum-lemma-1"' in again
+
+
+@pytest.mark.slow
 def test_the_errata_hold_what_the_paper_says_by_severity_and_nothing_of_ours(press):
     pages, _ = press()
     assert re.findall('<section id="erratum-([^"]+)"', pages["errata"]) == [

@@ -21,6 +21,7 @@ LIGHT = """<link href="../_static/custom.css" rel="stylesheet" />
 
 BADGE = '<span class="verdict verdict-checked">'
 GAP = "<th></th>"
+NONE = '<span class="sb-none">–</span>'
 FORMULA = r'<span class="math notranslate nohighlight">\(x\)</span>'
 
 
@@ -118,6 +119,17 @@ def test_the_page_of_the_search_keeps_its_index() -> None:
         (
             f"<td>{'drawn at random ' * 3}</td>",
             f'<td class="sb-words">{"drawn at random " * 3}</td>',
+        ),
+        # Several vectors are a list.
+        (f"<td>{'0.5; −1; ' * 6}2</td>", f'<td class="sb-words">{"0.5; −1; " * 6}2</td>'),
+        # A cell without anything has a dash; the corner of a table has none.
+        (
+            "<thead><tr><th></th></tr></thead><tbody><tr><td></td></tr></tbody>",
+            f"<thead><tr><td></td></tr></thead><tbody><tr><td>{NONE}</td></tr></tbody>",
+        ),
+        (
+            '<tbody><tr><td class="text-left"><p></p>\n</td></tr></tbody>',
+            f'<tbody><tr><td class="text-left">{NONE}</td></tr></tbody>',
         ),
         ("<td>4e-07</td>", '<td><span class="sb-whole">4e-07</span></td>'),
         # A fraction in a title stays whole.

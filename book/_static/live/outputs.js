@@ -70,10 +70,11 @@ SpeedLive.outputs = (() => {
     return [...nodes, whole.slice(end)];
   };
 
-  // As the book mends its tables (speedbook/press/sphinx/page_html.py): a corner without text is a cell, not a head, and a
-  // number stays on a line with its error, and an interval with both its ends. Powers in data frames are raised, and indices
+  // As the book mends its tables (speedbook/press/sphinx/page_html.py): a cell without anything has a dash, a corner without
+  // text is a cell, not a head, and a number stays on a line with its error, and an interval with both its ends. Powers in data frames are raised, and indices
   // lowered, as by speedbook/press/powers.py.
   const mended = (content) => {
+    for (const cell of content.querySelectorAll("tbody td:empty")) cell.textContent = "–";
     for (const head of content.querySelectorAll("th")) {
       if (!head.textContent.trim()) head.replaceWith(element("td"));
     }

@@ -156,10 +156,16 @@ class Errata(SphinxDirective):
         return [_line(*says(claim)), formula, _line(muted(_place(claim)))]
 
     def _corrections(self, claim: Claim, relations: Relations) -> nodes.bullet_list:
+        """Return the corrected statements; a page prints each of them once."""
         rows = page_ledger(self.env)["claims"]
+        printed = self.env.temp_data.setdefault("speed_corrections", {})
         items = nodes.bullet_list()
         for name in claim.corrected_by:
             verdict = relations.verdicts[name]
+            first = printed.setdefault(name, claim)
+            if first is not claim:
+                items += nodes.list_item("", self._printed_at(name, first, relations))
+                continue
             line = _line(
                 badge(verdict),
                 nodes.Text(" "),
@@ -175,6 +181,20 @@ class Errata(SphinxDirective):
             else:
                 items += nodes.list_item("", line, formula, _line(muted(name)))
         return items
+
+    def _printed_at(self, name: str, first: Claim, relations: Relations) -> nodes.paragraph:
+        """Return a line that names a correction and links to the entry that prints it."""
+        row = page_ledger(self.env)["claims"][name]
+        entry = nodes.reference("", first.title, refid=_anchor(first.id), internal=True)
+        return _line(
+            badge(relations.verdicts[name]),
+            nodes.Text(" "),
+            card_link(self.env, name, row, relations.claims[name].title),
+            nodes.Text(", printed at "),
+            nodes.emphasis("", "", entry),
+            nodes.Text(" "),
+            muted(name),
+        )
 
     def _parsed(self, claim: str, text: str) -> list[nodes.Node]:
         """Read a text of the registry, in which a decimal has to come from the ledger."""

@@ -86,18 +86,30 @@ def _filled(head: re.Match[str], name: str) -> str:
     return f"{head[0][: head.start(1) - head.start()]}{name}</th>"
 
 
+#: A cell without anything: on a phone, where cells stand below one another, it is not shown.
+_NONE = r'\1<span class="sb-none">–</span></td>'
+
 #: Patterns and their replacements.
 RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     # On a phone the names of rows have room for more than a word a line, and numbers do not break.
     (re.compile(r"(?<=\w) = (?=[−\w-])(?=[^<>]*</th>)"), "\u00a0=\u00a0"),
     (re.compile(r"<th(?=(?: (?!class)[^>]*)?>[\d,.−-]{7,}</th>)"), '<th class="sb-number"'),
     (re.compile(r"<th(?=(?: (?!class)[^>]*)?>[^<]*[^\W\d][^<]{11,}</th>)"), '<th class="sb-name"'),
-    # Nor do the parts of a vector leave one another, and a sentence has some words on a line.
+    # Nor do the parts of a short vector leave one another, and a sentence or a list of vectors has
+    # some words on a line.
     (
-        re.compile(r"<td(?=>(?:[(−-]?\d[^<a-zA-Z;]*;|\([−-]?\d[^<a-zA-Z,]*,) [^<a-zA-Z]*</td>)"),
+        re.compile(
+            r"<td(?=>[^<]{,48}</td>)"
+            r"(?=>(?:[(−-]?\d[^<a-zA-Z;]*;|\([−-]?\d[^<a-zA-Z,]*,) [^<a-zA-Z]*</td>)"
+        ),
         '<td class="sb-vector"',
     ),
     (re.compile(r"<td(?=>[^<]{40,}</td>)"), '<td class="sb-words"'),
+    # A cell without anything has a dash. Row names without text are still heads here.
+    (
+        re.compile(r"<tbody>.*?</tbody>", re.DOTALL),
+        lambda body: re.sub(r"(<td(?: [^>]*)?>)\s*(?:<p>\s*</p>)?\s*</td>", _NONE, body[0]),
+    ),
     # Before a rule wraps the powers of ten of other tables.
     (DATA_FRAME, raised),
     # The name of a module breaks at its dots.
