@@ -51,7 +51,7 @@ UNMOVED = {"policy": "nothing", "weighted": "weights"}
 
 
 class Range(NamedTuple):
-    """Quantiles of 5, 50 and 95 % over the family of bandits."""
+    """Three quantiles over the family of bandits: 5 % (low), 50 % (middle) and 95 % (high)."""
 
     low: float
     middle: float
@@ -59,7 +59,7 @@ class Range(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A reason for the advice, the claims of the companion that support it, and its page."""
+    """A reason for the advice: its text, the companion's claims that support it, and their page."""
 
     text: str
     claims: tuple[str, ...]

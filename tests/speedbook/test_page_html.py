@@ -91,7 +91,6 @@ def test_the_page_of_the_search_keeps_its_index() -> None:
             '<span class="std std-ref">∎\u00a0prop-1</span></a></span>',
             None,
         ),
-        ("<dd><p>Alias for field number 12</p>\n</dd>", "<dd></dd>"),
         # A data frame whose index has a name has one row of heads.
         (
             f"<thead><tr>{GAP}<th>a</th><th>b</th></tr> <tr><th>n</th>{GAP}{GAP}</tr></thead>",

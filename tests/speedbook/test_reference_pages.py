@@ -15,6 +15,7 @@ from speedbook.press.sphinx.map_groups import group_uses, groups_svg
 from speedbook.press.sphinx.scoreboard import COLUMNS
 from speedbook.press.sphinx.statements import split_statement
 
+from .pressed import press as press_pages
 from .pressed import words
 from .test_errata_map import PAGES, press  # noqa: F401  (a fixture)
 
@@ -202,3 +203,15 @@ def test_the_book_s_map_has_ten_boxes_and_no_circle() -> None:
     # A circle would be an error of the layout.
     svg = groups_svg(boxes, dict.fromkeys(boxes, ""), uses, relations)
     assert svg.count("<a ") == 10
+
+
+@pytest.mark.slow
+def test_the_fields_of_a_named_tuple_are_on_a_page_only_with_a_text(tmp_path: Path) -> None:
+    shown = "```{eval-rst}\n.. automodule:: speedlib.slopes\n   :members:\n```\n"
+    (tmp_path / "index.md").write_text(f"# Slopes\n\n{shown}")
+    (tmp_path / "book").mkdir()
+    press_pages(tmp_path)
+    page = (tmp_path / "html" / "index.html").read_text()
+    assert 'id="speedlib.slopes.Slope"' in page
+    assert "Alias for field" not in page and "speedlib.slopes.Slope.low" not in page
+    assert not re.search(r"<dd>\s*</dd>", page)

@@ -153,6 +153,17 @@ def keep_index_entries(app: Sphinx, env: BuildEnvironment) -> None:
         kept[docname] = sorted(found)
 
 
+def skip_bare_fields(
+    app: Sphinx, what: str, name: str, member: object, skip: bool, options: object
+) -> bool | None:
+    """Leave out the fields of a named tuple unless each has a text of its own.
+
+    Python says of them only ``Alias for field number 0``; the text of the class says what they are.
+    """
+    bare = (getattr(member, "__doc__", None) or "").startswith("Alias for field number")
+    return True if bare else None
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, the roles and the event handlers."""
     app.add_directive("ledger-table", LedgerTable)
@@ -174,6 +185,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     setup_picture(app)
     setup_formulas(app)
     setup_live(app)
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-skip-member", skip_bare_fields)
     app.connect("source-read", show_as_page)
     setup_page(app)
     setup_foot(app)

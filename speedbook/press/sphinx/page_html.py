@@ -146,8 +146,6 @@ RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
     (re.compile(r"(<a href=\"#[^\"]*\") target=\"_blank\""), r"\1"),
     # A list holds items; the role that docutils gives these is out of date.
     (re.compile(r"role=\"doc-biblioentry\""), 'role="listitem"'),
-    # What Python says of the fields of a named tuple; the class says what they are.
-    (re.compile(r"<p>Alias for field number \d+</p>\s*"), ""),
     # A badge that says only its verdict knows its claim, for paper, where no link can be followed.
     (
         re.compile(
