@@ -33,7 +33,7 @@ def test_the_numbers_shown_are_those_of_the_library(preset: str, opened: Any) ->
     assert factor == pytest.approx(run / best, abs=0.0501)
     if run / best > 1.01:
         assert f"needs {page.locator('.sbx-factor').inner_text().split()[0]} times" in (
-            page.locator(".sbx-says").inner_text()
+            page.locator(".sbx-result").inner_text()
         )
 
 
@@ -152,4 +152,4 @@ def test_the_ratio_is_spoken_when_nothing_moves_any_more(opened: Any) -> None:
         page.keyboard.press("ArrowRight")
     assert live.inner_text() == ""
     page.wait_for_timeout(SETTLED)
-    assert re.match(r"Running the policy needs [\d.]+ times the rounds", live.inner_text())
+    assert re.match(r"The policy needs [\d.]+ times as many rounds", live.inner_text())

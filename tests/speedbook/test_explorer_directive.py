@@ -136,6 +136,7 @@ def test_what_is_wrong_is_said(text, complaint, page):
         "arrows=1,0;0,1;0.5,0.5&policy=0.2,0.3,0.5",
         "ellipse=1,-0.5,2",
         "loudness=1,2,4",
+        "preset=unit-ball&answers=hidden&view=projector",
     ],
 )
 def test_settings_that_the_explorer_writes_are_understood(query):
@@ -155,6 +156,8 @@ def test_settings_that_the_explorer_writes_are_understood(query):
         "arrows=1,0;0,1",
         "ellipse=1,2",
         "n=ten",
+        "answers=shown",
+        "view=bare",
         "n=1&",
     ],
 )

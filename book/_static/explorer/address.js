@@ -11,24 +11,29 @@
     return document.querySelectorAll(".sb-explorer").length > 1 && this.figure.id ? this.figure.id : "explorer";
   };
 
-  Address.hash = function () {
-    return `#${this.name()}?${encode(this.state, this.id)}`;
+  Address.query = function (projected) {
+    const answers = this.hidden ? "&answers=hidden" : "";
+    return `${encode(this.state, this.id)}${answers}${projected ? "&view=projector" : ""}`;
   };
 
   Address.toAddress = function () {
-    history.replaceState(history.state, "", this.hash());
-    if (this.link) this.link.href = this.fullPage();
+    history.replaceState(history.state, "", `#${this.name()}?${this.query(this.projected)}`);
+    this.toLinks();
   };
 
-  Address.fullPage = function () {
-    const top = document.documentElement.dataset.content_root || "./";
-    return `${top}book/explorer.html#explorer?${encode(this.state, this.id)}`;
+  // The links to the explorer's own page open what is shown here.
+  Address.toLinks = function () {
+    const page = `${document.documentElement.dataset.content_root || "./"}book/explorer.html#explorer?`;
+    if (this.link) this.link.href = page + this.query(false);
+    this.projector.href = page + this.query(true);
   };
 
   Address.fromAddress = function (moved) {
     // Before any change there was no address to follow.
     if (moved && !location.hash) {
       this.id = this.first.id;
+      this.project(false);
+      this.hideAnswers(false);
       this.restart(initial(this.id, this.first.tab), false);
       return;
     }
@@ -36,13 +41,17 @@
     const known = [this.name(), this.figure.id].includes(name);
     const only = name === "explorer" && document.querySelector(".sb-explorer") === this.root;
     if (query === undefined || !(known || only)) return;
-    const { id, state } = decode(query, this.first.id, this.first.tab);
+    const { id, state, hidden, projected } = decode(query, this.first.id, this.first.tab);
     if (!this.full) state.tab = this.first.tab;
     this.id = id;
+    this.hideAnswers(hidden);
     if (!moved) {
       this.state = state;
+      this.project(this.full && projected);
     } else {
+      this.project(this.full && projected);
       this.restart(state);
+      if (this.projected) return;
       const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
       this.figure.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
     }

@@ -30,7 +30,7 @@
     const bar = element("div", "sbx-bar");
     if (this.full) bar.append(this.tabs());
     bar.append(this.presets(), this.actions());
-    this.note = element("p", "sbx-note");
+    this.note = this.full ? element("p", "sbx-note") : null;
     this.panel = element("div", "sbx-panel");
     this.panel.id = `sbx-panel-${this.number}`;
     if (this.full) this.panel.setAttribute("role", "tabpanel");
@@ -39,7 +39,7 @@
     const side = element("div", "sbx-side");
     const rows = element("div", "sbx-table");
     this.result = element("p", "sbx-result");
-    side.append(rows, this.result, this.controls());
+    side.append(this.result, rows, this.controls());
     body.append(this.stage, side);
     this.says = element("p", "sbx-says");
     this.below = element("div", "sbx-below");
@@ -49,7 +49,7 @@
     this.live = element("div", "sbx-hidden");
     this.live.setAttribute("role", "status");
     this.live.setAttribute("aria-live", "polite");
-    box.append(bar, ...(this.full ? [this.note] : []), this.panel, this.live);
+    box.append(this.heading, bar, ...(this.full ? [this.note] : []), this.panel, this.live);
     this.root.append(box);
     this.root.classList.add("sb-explorer-live");
     const hooks = this.hooks();
@@ -99,14 +99,21 @@
 
   Controls.actions = function () {
     const group = element("div", "sbx-actions");
-    group.append(button("Reset", () => this.restart(initial(this.id, this.state.tab))));
+    this.answers = button("Hide the answers", () => this.switchAnswers());
+    group.append(this.answers, button("Reset", () => this.restart(initial(this.id, this.state.tab))));
     if (this.full) {
       this.copy = button("Copy link", () => this.copyLink());
+      this.copy.classList.add("sbx-not-projected");
       group.append(this.copy);
     } else {
       this.link = element("a", "sbx-link", "Full size");
       group.append(this.link);
     }
+    // Always the same second window: a link of the page sets the picture here, and this link sends it there.
+    this.projector = element("a", "sbx-link sbx-not-projected", "Projector");
+    this.projector.target = "speed-projector";
+    this.projector.title = "This picture alone in a second window, in large letters";
+    group.append(this.projector, ...this.buildProjector());
     return group;
   };
 
@@ -145,5 +152,5 @@
     return box;
   };
 
-  EXPLORER.controls = { TABS, Controls, element };
+  EXPLORER.controls = { TABS, Controls, button, element };
 })(typeof globalThis === "undefined" ? this : globalThis);

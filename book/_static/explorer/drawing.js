@@ -35,11 +35,13 @@
     this.axes = null;
   }
 
-  Plane.prototype.resize = function (width, height) {
+  // Of these pixels on the page; what is drawn is enlarged.
+  Plane.prototype.resize = function (wide, high, enlarged = 1) {
+    const [width, height] = [wide / enlarged, high / enlarged];
     if (width === this.size[0] && height === this.size[1]) return;
     this.size = [width, height];
     this.extent = null;
-    this.svg.attr("width", width).attr("height", height).attr("viewBox", `0 0 ${width} ${height}`);
+    this.svg.attr("width", wide).attr("height", high).attr("viewBox", `0 0 ${width} ${height}`);
     this.view.attr("width", width).attr("height", height);
   };
 
@@ -154,7 +156,7 @@
   };
 
   Plane.prototype.set = function (model, design) {
-    const hull = design ? [model.hull.map((point) => this.spot(point))] : [];
+    const hull = design && model.hull.length ? [model.hull.map((point) => this.spot(point))] : [];
     join(this.layers.set, "path", "sbx-hull", hull, () => 0).attr("d", (points) => `${path(points)}Z`);
   };
 
@@ -188,7 +190,7 @@
     if (design && state.noise.Sigma) shapes.push({ name: "sbx-noise", S: state.noise.Sigma });
     if (!design && seen) {
       seen.family.forEach((S, i) => shapes.push({ name: "sbx-possible", S, i }));
-      shapes.push({ name: "sbx-believed", S: seen.Sigma });
+      if (seen.Sigma) shapes.push({ name: "sbx-believed", S: seen.Sigma });
       if (state.noise.Sigma) shapes.push({ name: "sbx-true", S: state.noise.Sigma });
     }
     join(this.layers.curves, "path", "sbx-curve", shapes, (d) => `${d.name}${d.i ?? ""}`)

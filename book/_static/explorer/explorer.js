@@ -7,6 +7,7 @@
   const { LEAST_ARROWS, MOST_ARROWS, LIMITS, clamp, round, span, initial, presetId } = EXPLORER.state;
   const { words } = EXPLORER;
   const { TABS, Controls, element } = EXPLORER.controls;
+  const { GIVEN, conceal, Answers } = EXPLORER.answers;
   const QUIET = 600; // milliseconds without a change before the numbers are spoken
   const ADDRESS = 150; // and before the address follows
   let made = 0;
@@ -21,13 +22,15 @@
     this.state = initial(this.id, this.first.tab);
     this.last = null;
     this.held = false;
+    this.hidden = this.projected = false;
     this.build();
     this.fromAddress(false);
-    new ResizeObserver(() => this.resize()).observe(this.box);
+    const observer = new ResizeObserver(() => this.resize());
+    for (const each of [this.box, this.stage]) observer.observe(each);
     this.resize();
   }
 
-  Object.assign(Explorer.prototype, Controls, EXPLORER.address);
+  Object.assign(Explorer.prototype, Controls, EXPLORER.address, Answers, EXPLORER.projector);
 
   // The functions that the handles call.
   Explorer.prototype.hooks = function () {
@@ -120,7 +123,8 @@
 
   Explorer.prototype.speak = function () {
     const { state, model } = this;
-    this.live.textContent = state.tab === "design" ? words.price(model) : words.loss(model);
+    if (this.hidden) this.live.textContent = "The answers are hidden.";
+    else this.live.textContent = state.tab === "design" ? words.price(model) : words.loss(model);
   };
 
   // Drawing -----------------------------------------------------------------------------------------
@@ -128,48 +132,36 @@
   Explorer.prototype.resize = function () {
     const width = Math.floor(this.stage.clientWidth);
     if (!width) return;
-    const most = this.full ? 440 : 290;
-    this.plane.resize(width, Math.max(230, Math.min(most, Math.round(width * (this.full ? 0.88 : 0.78)))));
-    if (this.curve) this.curve.resize(Math.floor(this.panel.clientWidth), 220);
+    const enlarged = this.enlarged();
+    this.plane.resize(width, this.projected ? this.stage.clientHeight : this.height(width), enlarged);
+    const across = this.projected ? width : Math.floor(this.panel.clientWidth);
+    if (this.curve) this.curve.resize(across, (this.projected ? 192 : 220) * enlarged, enlarged);
     this.render();
+  };
+
+  // On a phone, the bars are in sight with the plane.
+  Explorer.prototype.height = function (width) {
+    const most = this.full ? 440 : 290;
+    const share = this.full && width > 420 ? 0.88 : 0.72;
+    return Math.max(230, Math.min(most, Math.round(width * share)));
   };
 
   Explorer.prototype.render = function () {
     const { state } = this;
     const design = state.tab === "design";
     if (this.box.dataset.tab !== state.tab) this.showTab();
-    const kind = `${state.tab} ${Object.keys(state.noise)}`;
+    const kind = `${state.tab} ${Object.keys(state.noise)} ${this.hidden}`;
     if (this.kind !== kind) {
       this.kind = kind;
       this.explain();
     }
     const model = (this.model = EXPLORER.derive(state));
-    if (this.plane.size[0]) this.plane.render(model, this.held);
-    this.rows.render(model);
-    if (this.curve && !design) {
-      if (this.curve.size[0]) this.curve.render(model);
-      const shown = EXPLORER.curveValues(model);
-      this.length.textContent = words.length(model, shown);
-    }
-    this.numbers(model, design);
-    this.says.textContent = design ? words.design(model) : words.explore(model);
+    const shown = this.hidden ? conceal(model) : model;
+    if (this.plane.size[0]) this.plane.render(shown, this.held);
+    this.rows.render(shown);
+    if (this.hidden) this.sayNothing();
+    else this.say(model, design);
     this.settings(design);
-  };
-
-  Explorer.prototype.numbers = function (model, design) {
-    const { best, policyLoss, ratio, seen } = model;
-    const factor = design ? ratio : 1 + seen.excess;
-    const strong = element("strong", "sbx-factor", `${words.times(factor)} ×`);
-    const text = design ? " as many rounds with the policy" : " as many rounds with the estimate";
-    const line = element("span", "sbx-losses");
-    line.append(
-      "error × rounds: ",
-      element("b", "sbx-best-word", words.decimals(best.value)),
-      " at best, ",
-      element("b", design ? "sbx-policy-word" : "sbx-believed-word", words.decimals(design ? policyLoss : seen.trueLoss)),
-      design ? " with the policy" : " with the estimate",
-    );
-    this.result.replaceChildren(strong, text, line);
   };
 
   Explorer.prototype.settings = function (design) {
@@ -178,7 +170,7 @@
     this.psd.checked = state.psd;
     if (!this.full) return;
     const noted = `${this.id} ${state.tab}`;
-    if (this.noted !== noted) {
+    if (this.noted !== noted && !this.hidden) {
       this.noted = noted;
       const { note, try: wish, tryTab = "design" } = SpeedPresets[this.id];
       this.note.textContent = note;
@@ -208,13 +200,13 @@
         if (chosen) this.panel.setAttribute("aria-labelledby", tab.id);
       });
     }
-    if (this.link) this.link.href = this.fullPage();
+    this.toLinks();
   };
 
   // What the lines and signs mean, for the tab and for the kind of noise.
   Explorer.prototype.explain = function () {
     this.key.querySelector("ul").replaceChildren(
-      ...words.key(this.state).map(([swatch, text]) => {
+      ...words.key(this.state).filter(([swatch]) => !this.hidden || GIVEN.includes(swatch)).map(([swatch, text]) => {
         const item = element("li");
         item.append(element("span", `sbx-swatch ${swatch || ""}`), element("span", "", text));
         return item;

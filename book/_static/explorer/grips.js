@@ -150,7 +150,7 @@
       items.push({ text: "exit", anchors: [exit], r: 7, away: away(exit), optional: true, name: "sbx-policy-word" });
     }
     if (!design) items.push(...this.curveWords(model, obstacles));
-    if (design) {
+    if (design && model.hull.length) {
       const corners = model.hull.map((point) => this.spot(point));
       corners.forEach((p, i) => obstacles.push(...along(p, corners[(i + 1) % corners.length], 2)));
       const inner = corners.flatMap((p, i) => {
@@ -176,7 +176,7 @@
         const at = this.spot([x / Math.sqrt(square), y / Math.sqrt(square)]);
         return at.every((v, i) => v > 10 && v < this.size[i] - 10) ? [at] : [];
       });
-    const [believed, truth] = [spots(seen.Sigma), state.noise.Sigma ? spots(state.noise.Sigma) : []];
+    const [believed, truth] = [seen.Sigma ? spots(seen.Sigma) : [], state.noise.Sigma ? spots(state.noise.Sigma) : []];
     obstacles.push(...[...believed, ...truth].map((at) => disc(at, 3)));
     const items = [];
     if (seen.differs || !truth.length) {

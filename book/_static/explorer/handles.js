@@ -26,8 +26,11 @@
       element.setAttribute("role", "slider");
       let offset = null;
       const place = (event) => {
-        const box = frame(element).getBoundingClientRect();
-        return [event.clientX - box.left, event.clientY - box.top];
+        const shown = frame(element);
+        const box = shown.getBoundingClientRect();
+        // A drawing may be shown larger than it is drawn.
+        const scale = shown.viewBox ? shown.viewBox.baseVal.width / box.width : 1;
+        return [scale * (event.clientX - box.left), scale * (event.clientY - box.top)];
       };
       element.addEventListener("pointerdown", (event) => {
         if (event.button) return;

@@ -39,24 +39,27 @@
     sigma.append("span").attr("class", "sbx-sigma-believed");
   }
 
+  function head(design, concealed) {
+    const word = (name, text) => `<span class="sbx-${name}-word">${text}</span>`;
+    const first = design ? [`${word("policy", "policy")} (drag)`] : [word("best", "best"), word("believed", "estimated")];
+    if (design && !concealed) first.push(word("best", "best"));
+    const bars = concealed && !design ? ["", ""] : [first.join(", "), "share"];
+    return [design ? "" : "explore", ...bars, "noise σ"].map((text) => `<span>${text}</span>`).join("");
+  }
+
   Rows.prototype.render = function (model) {
     const design = model.state.tab === "design";
-    if (this.kind !== model.state.tab) {
-      this.kind = model.state.tab;
-      this.head.attr("class", `sbx-row sbx-head ${design ? "sbx-design" : ""}`).html(
-        design
-          ? '<span></span><span><span class="sbx-policy-word">policy</span> (drag), <span class="sbx-best-word">best</span></span>' +
-              "<span>share</span><span>noise σ</span>"
-          : '<span>explore</span><span><span class="sbx-best-word">best</span>, <span class="sbx-believed-word">estimated</span></span>' +
-              "<span>share</span><span>noise σ</span>",
-      );
+    const kind = `${model.state.tab} ${Boolean(model.concealed)}`;
+    if (this.kind !== kind) {
+      this.kind = kind;
+      this.head.attr("class", `sbx-row sbx-head ${design ? "sbx-design" : ""}`).html(head(design, model.concealed));
     }
     const data = model.state.arrows.map((_, a) => ({
       a,
       first: design ? model.state.policy[a] : model.best.weights[a],
       second: design ? model.best.weights[a] : model.seen.weights[a],
       sigma: Math.sqrt(model.variances[a]),
-      believed: design ? null : Math.sqrt(model.seen.variances[a]),
+      believed: design || model.concealed ? null : Math.sqrt(model.seen.variances[a]),
     }));
     const specify = (d) => this.knob(d);
     const rows = this.box
@@ -74,10 +77,10 @@
     rows.select(".sbx-name").text((d) => d.a + 1);
     for (const name of ["first", "second"]) {
       rows.select(`.sbx-${name} .sbx-fill`).style("width", (d) => `${100 * d[name]}%`);
-      rows.select(`.sbx-share-${name}`).text((d) => percent(d[name]));
+      rows.select(`.sbx-share-${name}`).text((d) => (d[name] === null ? "" : percent(d[name])));
     }
     rows.select(".sbx-knob").style("left", (d) => `${100 * d.first}%`);
-    const wrong = (d) => !design && Math.abs(d.believed / d.sigma - 1) >= 5e-3;
+    const wrong = (d) => d.believed !== null && Math.abs(d.believed / d.sigma - 1) >= 5e-3;
     rows.select(".sbx-sigma-true").text((d) => decimals(d.sigma, 2));
     rows.select(".sbx-sigma-believed").text((d) => (wrong(d) ? decimals(d.believed, 2) : ""));
     if (design) describe(rows.select(".sbx-knob"), specify);
@@ -120,9 +123,9 @@
     this.size = [0, 0];
   }
 
-  Curve.prototype.resize = function (width, height) {
-    this.size = [width, height];
-    this.svg.attr("width", width).attr("height", height).attr("viewBox", `0 0 ${width} ${height}`);
+  Curve.prototype.resize = function (wide, high, enlarged = 1) {
+    const [width, height] = (this.size = [wide / enlarged, high / enlarged]);
+    this.svg.attr("width", wide).attr("height", high).attr("viewBox", `0 0 ${width} ${height}`);
   };
 
   function values(model) {

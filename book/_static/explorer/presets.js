@@ -7,7 +7,7 @@ var SpeedPresets = {
     "id": "unit-ball",
     "title": "Unit ball",
     "note": "The environment of Figure 1a: five actions of length one. The policy plays the second, which is the noisiest, one time in ten.",
-    "try": "Drag the long axis of the ellipse around, along which the noise is small, and watch where the ray leaves Elfving's set.",
+    "try": "Drag a square to turn the noise ellipse: the exit moves along the edge, and the shares change.",
     "state": {
       "arrows": [
         [1, 0],
@@ -28,8 +28,8 @@ var SpeedPresets = {
   "motivating": {
     "id": "motivating",
     "title": "Motivating example",
-    "note": "The paper's motivating example in the plane. Its 98 identical actions along the diagonal are drawn as one, with the sum of their shares.",
-    "try": "Turn the policy's bars: as long as c lies between the first axis and the diagonal, the second axis gets no round.",
+    "note": "The paper's motivating example in the plane. Its 98 equal actions along the diagonal are drawn as one, with the sum of their shares.",
+    "try": "Change the policy's bars: as long as c lies between arrows 1 and 3, the best design never tries action 2.",
     "state": {
       "arrows": [
         [1, 0],
@@ -48,8 +48,8 @@ var SpeedPresets = {
   "theorem-1": {
     "id": "theorem-1",
     "title": "Counterexample to Theorem 1",
-    "note": "If only the two axes are explored, the variance 4 of the diagonal arrow is estimated as 25, however long exploration lasts.",
-    "try": "Explore the third arrow as well: three looks determine all three unknowns, and the excess vanishes.",
+    "note": "The third action has the variance 4. If you explore only the first two, it is estimated as 25, however long you explore.",
+    "try": "Tick the third action too: three looks determine all three unknowns, and the design becomes the best one.",
     "tryTab": "explore",
     "state": {
       "arrows": [
@@ -70,7 +70,7 @@ var SpeedPresets = {
     "id": "lower-bound",
     "title": "Lower bound",
     "note": "The environment in the proof of Theorem 2, in the plane and under its first hypothesis: the standard deviation of each action equals its mean reward.",
-    "try": "Tick Σ ⪰ 0 and explore different pairs. Without the first arrow, the estimate leads to a design as good as the best; with it, to one that needs up to three per cent more rounds.",
+    "try": "Tick Σ ⪰ 0 and explore two actions at a time. If one of them is the first, the design needs up to three per cent more rounds than the best; otherwise it is as good as the best.",
     "tryTab": "explore",
     "state": {
       "arrows": [
@@ -91,8 +91,8 @@ var SpeedPresets = {
   "two-looks": {
     "id": "two-looks",
     "title": "Three unknowns, two looks",
-    "note": "The two explored arrows leave one number of the ellipse open, and the fit of least norm gives one arrow a negative variance.",
-    "try": "Tick Σ ⪰ 0, or explore one more arrow, and compare the true losses.",
+    "note": "An ellipse has three numbers, and two explored arrows determine only two of them. The fit of least norm then gives one arrow a negative variance.",
+    "try": "Tick Σ ⪰ 0, or explore one more arrow: the design from the estimate then needs fewer rounds.",
     "tryTab": "explore",
     "state": {
       "arrows": [
@@ -113,8 +113,8 @@ var SpeedPresets = {
   "loud-arrow": {
     "id": "loud-arrow",
     "title": "One noisy arrow",
-    "note": "The policy mostly plays the noisiest arrow. The best design never pulls it, since two quiet arrows determine the same value.",
-    "try": "Make the noisy arrow quieter until the best design pulls it. Then explore only the other two: no ellipse describes this noise.",
+    "note": "The policy mostly plays the noisiest arrow. The best design never tries it, because the other two arrows determine the same value with less noise.",
+    "try": "Make the third action quieter until the best design tries it.",
     "state": {
       "arrows": [
         [1, 0],
@@ -133,8 +133,8 @@ var SpeedPresets = {
   "one-hot": {
     "id": "one-hot",
     "title": "One arm per axis",
-    "note": "The first two arms carry no information about each other, so each gets a share proportional to its policy share times its noise. The third arrow is never worth a round.",
-    "try": "Make the second arm noisier: its share grows in proportion.",
+    "note": "The first two actions say nothing about each other, so each is tried in proportion to its share in the policy times its noise. The third action is never worth a round.",
+    "try": "Make the second action noisier: the best design tries it more often.",
     "state": {
       "arrows": [
         [1, 0],

@@ -1,7 +1,7 @@
 /* global SpeedPresets */
 // What the explorer is set to, as a plain object; its way into the address and back.
 //
-//   #explorer?preset=unit-ball&tab=explore&arrow=0:1.2,0.4&explored=0,1&n=1000&Gamma=30&psd=0
+//   #explorer?preset=unit-ball&tab=explore&arrow=0:1.2,0.4&explored=0,1&n=1000&Gamma=30&psd=0&answers=hidden
 //
 // Before the question mark stands the name of the figure ("explorer" for the only one of a page). What the address
 // does not name is as in the preset. Actions are counted from 0, as in speedlib; numbers have up to three decimals.
@@ -118,7 +118,8 @@
     return found && found.length === 2 ? found : null;
   };
 
-  // {id, state}: the preset and what becomes of it. What cannot be understood is passed over.
+  // {id, state, hidden, projected}: the preset and what becomes of it, whether the answers are hidden, and whether the
+  // explorer is alone in its window. What cannot be understood is passed over.
   function decode(query, defaultId, defaultTab) {
     const said = Object.create(null);
     for (const part of query.split("&")) {
@@ -155,7 +156,8 @@
       if (said[key] && Number(said[key]) >= 1) state[key] = Number(said[key]);
     }
     if (said.psd) state.psd = said.psd !== "0" && said.psd !== "false";
-    return { id, state: clean(state) };
+    const hidden = said.answers === "hidden";
+    return { id, state: clean(state), hidden, projected: said.view === "projector" };
   }
 
   // One share is set; the others keep their proportions and the sum stays 1, to three decimals: each of the others

@@ -32,8 +32,8 @@
   function price(model) {
     if (model.best.value === 0) return NOTHING;
     if (!Number.isFinite(model.ratio)) return "Running the policy never determines its value.";
-    if (model.ratio < 1.005) return "Running the policy is as good as the best design.";
-    return `Running the policy needs ${times(model.ratio)} times the rounds for the same accuracy.`;
+    if (model.ratio < 1.005) return "The policy is as good as the best design.";
+    return `The policy needs ${times(model.ratio)} times as many rounds as the best design.`;
   }
 
   function design(model) {
@@ -45,36 +45,32 @@
       return "All arrows lie on one line, but the policy’s average does not, so no design determines its value.";
     }
     const used = model.chosen.flatMap((chosen, a) => (chosen ? [a] : []));
-    const count = `${capital(COUNTS[used.length])} of ${COUNTS[state.arrows.length]} actions`;
-    const names = listed(used.map((a) => String(a + 1)));
-    const shares = listed(used.map((a) => percent(best.weights[a])));
-    const enough =
-      used.length === 1
-        ? `${count} is enough: number ${names}, all the time.`
-        : `${count} are enough: ${names}, pulled ${shares} of the time.`;
-    return `${enough} ${best.unique ? "" : "Other designs are as good. "}${price(model)}`;
+    const count = `${capital(COUNTS[used.length])} of the ${COUNTS[state.arrows.length]} actions`;
+    const shares = used.map((a, i) => `action ${a + 1} in ${percent(best.weights[a])}${i ? "" : " of the rounds"}`);
+    const enough = used.length === 1 ? `${count} is enough: action ${used[0] + 1}.` : `${count} are enough: ${listed(shares)}.`;
+    return best.unique ? enough : `${enough} Other designs are as good.`;
   }
 
   const LOOKS = [
     "Exploration learns nothing about the noise.",
-    "One look at three unknowns: exploration cannot determine Σ, however long it lasts.",
-    "Two looks at three unknowns: exploration cannot determine Σ, however long it lasts. " +
-      "Every thin ellipse fits what it finds.",
-    "Three looks at three unknowns: exploration determines Σ, and one ellipse is left.",
+    "One look at three unknowns: exploration never determines Σ, however long it lasts.",
+    "Two looks at three unknowns: exploration never determines Σ, however long it lasts. " +
+      "Every thin ellipse fits the results.",
+    "Three looks at three unknowns: exploration determines Σ. Only one ellipse fits.",
   ];
 
   function loss(model) {
     const { seen } = model;
     if (model.best.value === 0) return NOTHING;
-    if (!Number.isFinite(seen.excess)) return "The design for that estimate never determines the policy’s value.";
+    if (!Number.isFinite(seen.excess)) return "The design from this estimate never determines the policy’s value.";
     if (seen.agrees) {
       const a = model.best.unique ? "the" : "a";
       return seen.rank < 3
         ? `Here the estimate still happens to lead to ${a} best design.`
-        : `The design for that estimate is ${a} best one.`;
+        : `The design from this estimate is ${a} best one.`;
     }
-    if (seen.excess < 5e-3) return "The design for that estimate needs less than 0.5 % more rounds than the best one.";
-    return `The design for that estimate needs ${times(1 + seen.excess)} times the rounds of the best one.`;
+    if (seen.excess < 5e-3) return "The design from this estimate needs less than 0.5 % more rounds than the best design.";
+    return `The design from this estimate needs ${times(1 + seen.excess)} times as many rounds as the best design.`;
   }
 
   function explore(model) {
@@ -83,8 +79,8 @@
     if (!state.noise.Sigma && !seen.described) {
       said[0] = "Each arrow has a noise of its own, which no Σ describes; a Σ is fitted anyway.";
     }
-    if (seen.indefinite) said.push("The estimate is not an ellipse: some estimated variances are negative and are raised to a floor.");
-    said.push(loss(model));
+    if (seen.indefinite) said.push("The estimate is not an ellipse: some estimated variances are negative, and are raised to a floor.");
+    if (model.best.value === 0) said.push(NOTHING);
     return said.join(" ");
   }
 
@@ -116,10 +112,10 @@
         "Each action has a noise σ of its own. Divided by σ, its arrow ends at the square or at the square’s mirror image. " +
         "Drag the square: the nearer to the middle, the larger the noise.",
     },
-    set: "Elfving’s set spans the ends of all arrows divided by their noise, and their mirror images (an action may count with a minus).",
-    policy: "The red arrow c is the average of the arrows under the policy. The line along it leaves Elfving’s set at the exit: the corners of that edge are the actions to try.",
+    set: "Elfving’s set is the smallest convex shape with the ends of all arrows, each divided by its noise, and their mirror images (an action may count with a minus).",
+    policy: "The red arrow c is the average of the arrows under the policy. The line along it leaves Elfving’s set at the exit. The corners at the two ends of this edge are the actions to try.",
     tangent: "The dotted tangent is the proof: no scaled arrow lies beyond it, so no design is better.",
-    "": "Error × rounds is nL: n times the mean squared error after n rounds. A design with twice this number needs twice the rounds.",
+    "": "Error × rounds is nL: n times the mean squared error after n rounds. A design with twice this number needs twice as many rounds.",
   };
   const EXPLORE_KEY = {
     true: {
@@ -127,14 +123,14 @@
       sigma: "Each action has a noise σ of its own: the small circles are the arrows divided by it.",
     },
     possible:
-      "Exploration finds where the ticked arrows, divided by their noise, end: the filled points. Each thin ellipse also " +
-      "passes through these points, and remains possible.",
+      "Exploration finds the filled points: the ends of the ticked arrows, divided by their noise. Each thin ellipse " +
+      "passes through these points, so it remains possible.",
     believed:
       "The green curve is the estimate: the fit of least norm or, with Σ ⪰ 0, a positive semidefinite fit. Without Σ ⪰ 0 " +
       "it need not be an ellipse.",
     "":
-      "Green bars are the design for that estimate, blue ones the best design. Floor: estimated variances below 1 % of the " +
-      "average are raised to that value.",
+      "Green bars are the design from the estimate, blue bars the best design. Estimated variances below 1 % of the average " +
+      "are raised to this floor.",
     " ":
       "The curve is S²(Γ/n² + ψ/(nΓ)), the regret to first order: Γ rounds of exploration are lost, and ψ is the cost of " +
       "estimating the noise from them.",

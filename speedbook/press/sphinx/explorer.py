@@ -63,6 +63,8 @@ SCRIPTS = (
     "explorer/panels.js",
     "explorer/controls.js",
     "explorer/address.js",
+    "explorer/answers.js",
+    "explorer/projector.js",
     "explorer/explorer.js",
 )
 STYLE = "explorer/explorer.css"
@@ -84,6 +86,8 @@ SETTINGS = {
     "n": r"\d+",
     "Gamma": r"\d+",
     "psd": r"[01]",
+    "answers": "hidden",
+    "view": "projector",
 }
 
 
