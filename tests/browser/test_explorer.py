@@ -162,7 +162,7 @@ def test_keys_move_a_tip_in_both_directions_and_shift_moves_it_farther(opened: A
 
 def test_focus_can_be_seen(opened: Any) -> None:
     page = opened("preset=unit-ball")
-    page.locator(".sbx-actions button").last.focus()
+    page.locator(".sbx-link").last.focus()
     colour = "(node) => getComputedStyle(node).stroke"
     page.keyboard.press("Tab")
     focused = page.locator(".sbx-plane .sbx-handle:focus-visible .sbx-focus")

@@ -49,7 +49,7 @@
     this.live = element("div", "sbx-hidden");
     this.live.setAttribute("role", "status");
     this.live.setAttribute("aria-live", "polite");
-    box.append(this.heading, bar, ...(this.full ? [this.note] : []), this.panel, this.live);
+    box.append(bar, ...(this.full ? [this.note] : []), this.panel, this.live);
     this.root.append(box);
     this.root.classList.add("sb-explorer-live");
     const hooks = this.hooks();

@@ -10,7 +10,6 @@
   // The bare view's own buttons, and a heading for those who cannot see that there is one picture only.
   Projector.buildProjector = function () {
     this.heading = element("h1", "sbx-hidden", "The explorer");
-    this.heading.hidden = true;
     this.whole = button("Full screen", () => {
       if (document.fullscreenElement) document.exitFullscreen();
       else PAGE.requestFullscreen().catch(() => {});
@@ -32,7 +31,8 @@
     this.projected = wanted;
     PAGE.classList.toggle("sbx-projector", wanted);
     this.box.classList.toggle("sbx-projected", wanted);
-    this.heading.hidden = !wanted;
+    if (wanted) this.box.prepend(this.heading);
+    else this.heading.remove();
     this.whole.hidden = !document.fullscreenEnabled;
     // All that is beside the explorer goes, for eyes, keys and screen readers alike.
     for (let node = this.box; node !== document.body; node = node.parentNode) {
