@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .explorer_page import PAGE, PRESETS, SETTLED, STATE, TIP, drag, middle, rounded
+from .explorer_page import PAGE, PRESETS, SETTLED, STATE, TIP, drag, rounded
 
 AXE = Path(__file__).parents[2] / "tools/audit/vendor/axe-core/axe.min.js"
 #: All that eyes, fingers and screen readers can find: text, names, values, and the drawn answers.
