@@ -209,9 +209,7 @@ def test_no_page_shows_a_hidden_test(graded: Path) -> None:
 
 
 @pytest.mark.slow
-def test_marks_given_by_hand_are_kept_and_come_into_the_summary(
-    graded: Path, sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_marks_given_by_hand_come_into_the_summary(graded: Path, tmp_path: Path) -> None:
     graded = Path(shutil.copytree(graded, tmp_path / "a copy"))
     with sqlite3.connect(graded / "gradebook.db") as database:
         database.execute(
@@ -220,10 +218,6 @@ def test_marks_given_by_hand_are_kept_and_come_into_the_summary(
             "WHERE name = 'why')"
         )
     database.close()
-    inbox = str(sources.parent / "in box")
-    asked = ["--notebooks", str(sources), "grade", inbox, "--out", str(graded)]
-    assert course.main(asked) == course.USAGE
-    assert "holds marks or comments given by hand" in capsys.readouterr().err
     assert course.main(["feedback", "--out", str(graded)]) == course.ODD
     assert float(rows(graded)["right"]["score"]) == 8.5
     assert rows(graded)["crashing"]["status"] == "kernel died"

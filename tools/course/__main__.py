@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 from speedbook.paths import file_fault, find_root
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tools.course.grade import Limits, Row
+    from tools.course.marks import Mark
 
 GRADED, ODD, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 BUILD = Path("_build") / "class"
@@ -53,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     )
     grade.add_argument("--megabytes", type=_count, default=4000, help="limit of memory (4000)")
     grade.add_argument("--replace", action="store_true", help="remove results of another folder")
-    grade.add_argument("--drop-marks", action="store_true", help="drop marks given by hand")
+    grade.add_argument("--drop-marks", action="store_true", help="delete marks given by hand")
     feedback = commands.add_parser(
         "feedback", help="write pages and summary again, after marking by hand in formgrader"
     )
@@ -107,6 +110,7 @@ def grade(asked: argparse.Namespace, root: Path) -> int:
     """Grade a folder of submissions."""
     from tools.course import grade as grading
     from tools.course.hand_ins import FOLDER, hand_ins
+    from tools.course.marks import read_marks
     from tools.course.plain import macros
     from tools.course.submissions import read_submissions
 
@@ -129,13 +133,6 @@ def grade(asked: argparse.Namespace, root: Path) -> int:
             file=sys.stderr,
         )
         return USAGE
-    if grading.has_manual_work(course) and not asked.drop_marks:
-        print(
-            f"course: {_shown(course)}: holds marks or comments given by hand, which would be "
-            'lost. Move it away, or drop them with make grade DIR=… GRADE="--drop-marks"',
-            file=sys.stderr,
-        )
-        return USAGE
     print(WARNING, file=sys.stderr)
     if os.name == "nt" or sys.platform == "darwin":
         print("On this system the limit of memory may not hold.", file=sys.stderr)
@@ -147,10 +144,18 @@ def grade(asked: argparse.Namespace, root: Path) -> int:
     if not found.submissions:
         print(f"course: {asked.dir}: has no submission", file=sys.stderr)
         return FAILED
-    rows = grading.grade(
-        found, known, Path(asked.dir), course, root, limits, lambda line: print(line, flush=True)
+    marks = [] if asked.drop_marks else read_marks(course, known)
+    rows, marks = grading.grade(
+        found,
+        known,
+        Path(asked.dir),
+        course,
+        root,
+        limits,
+        lambda line: print(line, flush=True),
+        marks,
     )
-    return report(rows, course, limits)
+    return report(rows, course, limits, marks)
 
 
 def feedback(asked: argparse.Namespace, root: Path) -> int:
@@ -161,11 +166,14 @@ def feedback(asked: argparse.Namespace, root: Path) -> int:
     return report(renew(course, root), course)
 
 
-def report(rows: list[Row], course: Path, limits: Limits | None = None) -> int:
+def report(
+    rows: list[Row], course: Path, limits: Limits | None = None, marks: Sequence[Mark] = ()
+) -> int:
     """Print the summary, write it, and return the exit code that follows from it."""
     from collections import Counter
 
     from tools.course import grade as grading
+    from tools.course.marks import MARKS, told
 
     tables = grading.write_tables(rows, course)
     absent = grading.nobodys(rows)
@@ -174,6 +182,9 @@ def report(rows: list[Row], course: Path, limits: Limits | None = None) -> int:
         print(f"\nNobody handed in: {', '.join(absent)}. The table has no rows for that.")
     print(f"\nTables: {', '.join(map(_shown, tables))}")
     print(f"Pages for students: {_shown(course / 'feedback')}/<student>/<hand-in>/")
+    if lines := told(marks):
+        print("\n" + "\n".join(lines))
+        print(f"All of them, with the answers they were given for: {_shown(course / MARKS)}")
     if limits and any(map(grading.out_of_time, rows)):
         print(
             f"A time limit was reached: {limits.seconds} seconds for each cell, {limits.total} for "

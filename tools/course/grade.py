@@ -7,27 +7,27 @@ import html
 import io
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from nbformat import NotebookNode
-from nbgrader.utils import rmtree
+from nbgrader.utils import remove, rmtree
 
 from speedbook.notebook.files import cell_name, code_cells, read_notebook
 from speedbook.paths import write_atomically
 from speedbook.run.kernels import own_settings, put_into
 from tools.course.execution import DIED, NOT_RUN, TOO_LONG
 from tools.course.feedback import make_offline, offline
-from tools.course.folder import Course
+from tools.course.folder import Course, CourseError
 from tools.course.hand_ins import HandIn, graded_ids, nbgrader_of
-from tools.course.submissions import Found, Submission, identifiers
+from tools.course.marks import ABSENT, KEPT, MARKS, UNGRADED, Mark, carry, write_marks
+from tools.course.spreadsheet import safe, unmarked
+from tools.course.submissions import Found, Submission, folded, identifiers
 
 #: By this variable the processes that a submission started are known.
 MARK = "SPEED_GRADING"
@@ -56,8 +56,6 @@ WITHOUT_PAGE = (NOT_HANDED_IN, FAILED, NOT_MATCHED)
 OVER = "took longer than"
 #: How a hand-in heads a task.
 TASK = re.compile(r"^#+ (Task \d+)", re.M)
-#: A text that a spreadsheet would take for a formula, with the mark that prevents it.
-FORMULA = re.compile("^'([=+@-])")
 FIELDS = "student,hand_in,score,max_score,to_mark,status,notes,named,file,feedback".split(",")
 
 
@@ -110,19 +108,6 @@ def other_results(inbox: Path, course: Path) -> str:
     return "" if before == str(inbox.resolve()) else before
 
 
-def has_manual_work(course: Path) -> bool:
-    """Say whether somebody marked or commented by hand in a course folder."""
-    database = course / "gradebook.db"
-    if not database.is_file():
-        return False
-    with closing(sqlite3.connect(database)) as connection, suppress(sqlite3.Error):
-        for column, table in (("manual_score", "grade"), ("manual_comment", "comment")):
-            query = f"SELECT COUNT(*) FROM {table} WHERE {column} IS NOT NULL"
-            if connection.execute(query).fetchone()[0]:
-                return True
-    return False
-
-
 def grade(
     found: Found,
     hand_ins: Mapping[str, HandIn],
@@ -131,8 +116,12 @@ def grade(
     root: Path,
     limits: Limits,
     say: Callable[[str], None],
-) -> list[Row]:
-    """Grade all submissions in a new course folder; return a row for each, and for other files.
+    marks: Sequence[Mark] = (),
+) -> tuple[list[Row], list[Mark]]:
+    """Grade all submissions in a new course folder.
+
+    Return a row for each submission and for each other file, and the marks given by hand with their
+    new state.
 
     Parameters
     ----------
@@ -150,26 +139,29 @@ def grade(
         What each submission may use.
     say : callable
         Called with a line for each submission that was graded.
+    marks : sequence of Mark
+        What was given by hand in the folder's earlier content; a file in the folder keeps it.
 
     Raises
     ------
     CourseError
         If nbgrader cannot make a release of a hand-in.
     """
-    if course.exists():
-        # The files that nbgrader leaves may not be written.
-        rmtree(str(course))
+    clear(course, marks)
     folder = Course(course, limits.seconds)
     write_atomically(course / ORIGIN, f"{inbox.resolve()}\n")
     # So that nbgrader's own programs, such as its page for marking by hand, know the folder.
     write_atomically(course / SETTINGS, CONFIG)
     folder.release(hand_ins)
     ids = identifiers(found.students)
-    rows = []
+    rows, compared = list[Row](), {mark.key: replace(mark, state=ABSENT) for mark in marks}
     for each in found.submissions:
         target = folder.submitted(ids[each.student], each.hand_in)
         write_atomically(target, each.file.content)
-        row = _grade_one(folder, each, ids[each.student], root, limits)
+        own = [mark for mark in marks if belongs(mark, each)]
+        source = hand_ins[each.hand_in].notebook
+        row, own = _grade_one(folder, each, ids[each.student], root, limits, source, own)
+        compared |= {mark.key: mark for mark in own}
         row.notes += found.notes.get((each.student, each.hand_in), [])
         rows.append(row)
         say(f"{row.student}, {row.hand_in}: {points(row)}, {row.status}")
@@ -180,7 +172,25 @@ def grade(
         Row(fault.student, "", NOT_MATCHED, notes=[fault.why], file=fault.place)
         for fault in found.unmatched
     ]
-    return sorted(rows, key=lambda row: (row.student.casefold(), row.hand_in))
+    if marks:
+        write_marks(course, list(compared.values()))
+    rows.sort(key=lambda row: (row.student.casefold(), row.hand_in))
+    return rows, list(compared.values())
+
+
+def clear(course: Path, marks: Sequence[Mark]) -> None:
+    """Empty a course folder, but for what tells that it is one and for marks given by hand.
+
+    If grading is interrupted, the marks are still there.
+    """
+    if marks:
+        write_marks(course, marks)
+    keep = {SETTINGS, ORIGIN} | ({MARKS} if marks else set())
+    for path in course.iterdir() if course.is_dir() else ():
+        if path.name not in keep:
+            # These also remove files that may not be written, as nbgrader leaves some.
+            is_folder = path.is_dir() and not path.is_symlink()
+            (rmtree if is_folder else remove)(str(path))
 
 
 def renew(course: Path, root: Path) -> list[Row]:
@@ -198,12 +208,11 @@ def renew(course: Path, root: Path) -> list[Row]:
         raise ValueError(f"{course}: has no summary.csv: run make grade first")
     folder, rows = Course(course), list[Row]()
     for line in csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))):
-        row = Row(FORMULA.sub(r"\1", line["student"]), line["hand_in"], line["status"])
+        row = Row(unmarked(line["student"]), line["hand_in"], line["status"])
         row.named, row.file, row.feedback = line["named"], line["file"], line["feedback"]
         if row.status not in WITHOUT_PAGE:
             student = Path(row.feedback).parts[1]
-            folder.give_feedback(student, row.hand_in)
-            make_offline(folder.feedback(student, row.hand_in), root)
+            write_page(folder, student, row.hand_in, root)
             read_scores(folder, student, row)
         row.notes += [note for note in line["notes"].split("; ") if note not in row.notes]
         row.notes = [note for note in row.notes if note]
@@ -211,21 +220,43 @@ def renew(course: Path, root: Path) -> list[Row]:
     return rows
 
 
-def _grade_one(folder: Course, each: Submission, student: str, root: Path, limits: Limits) -> Row:
+def _grade_one(
+    folder: Course,
+    each: Submission,
+    student: str,
+    root: Path,
+    limits: Limits,
+    source: NotebookNode,
+    marks: Sequence[Mark],
+) -> tuple[Row, list[Mark]]:
     row = Row(each.student, each.hand_in, named=each.named, file=each.file.place)
     failure = _run(folder.path, student, each.hand_in, root, limits)
     page = folder.feedback(student, each.hand_in)
     row.feedback = page.relative_to(folder.path).as_posix()
     if not failure:
         try:
+            compared = carry(folder, student, each, source, marks) if marks else []
+            if any(mark.state == KEPT for mark in compared):
+                write_page(folder, student, each.hand_in, root)
             read_scores(folder, student, row)
-            return row
-        except (OSError, ValueError, RecursionError) as error:
+            return row, compared
+        except (OSError, ValueError, RecursionError, CourseError) as error:
             failure = f"its results cannot be read ({error})"
     row.status, row.score, row.cells = FAILED, 0.0, {}
     row.notes.append(failure)
     write_atomically(page, failure_page(each.hand_in, failure.splitlines()[0]))
-    return row
+    return row, [replace(mark, state=UNGRADED) for mark in marks]
+
+
+def belongs(mark: Mark, each: Submission) -> bool:
+    """Say whether a mark is for this student and this hand-in."""
+    return (folded(mark.student), mark.hand_in) == (folded(each.student), each.hand_in)
+
+
+def write_page(folder: Course, student: str, name: str, root: Path) -> None:
+    """Write the page of feedback from what the gradebook has now."""
+    folder.give_feedback(student, name)
+    make_offline(folder.feedback(student, name), root)
 
 
 def _run(course: Path, student: str, name: str, root: Path, limits: Limits) -> str:
@@ -378,18 +409,13 @@ def write_tables(rows: Sequence[Row], course: Path) -> list[Path]:
         values = vars(row) | {"notes": "; ".join(row.notes)}
         if row.status == NOT_HANDED_IN:
             values["max_score"] = full[row.hand_in]
-        writer.writerow({name: _safe(value) for name, value in values.items()})
+        writer.writerow({name: safe(value) for name, value in values.items()})
     by_cell = csv.writer(cells, lineterminator="\n")
     by_cell.writerow(["student", "hand_in", "cell", "score", "max_score"])
     for row in rows:
         for name, (score, most) in row.cells.items():
-            by_cell.writerow(map(_safe, (row.student, row.hand_in, name, score, most)))
+            by_cell.writerow(map(safe, (row.student, row.hand_in, name, score, most)))
     paths = [course / "summary.csv", course / "cells.csv"]
     write_atomically(paths[0], summary.getvalue())
     write_atomically(paths[1], cells.getvalue())
     return paths
-
-
-def _safe(value: Any) -> Any:
-    """Keep a spreadsheet from taking a text for a formula."""
-    return f"'{value}" if isinstance(value, str) and FORMULA.match(f"'{value}") else value

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from nbformat import NotebookNode
 
@@ -32,6 +33,14 @@ class File:
     place: str
     changed: float
     content: bytes
+
+
+class Content(NamedTuple):
+    """What a file of a student holds: a notebook, and the name in it."""
+
+    notebook: NotebookNode
+    #: The name from which the notebook's numbers come.
+    named: str
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,7 @@ def _add(found: Found, path: Path, files: list[File], hand_ins: Mapping[str, Han
     by_file = _known(found, _owner_of(path, hand_ins))
     for file in files:
         try:
-            notebook = _read(file)
+            notebook, named = read_file(file)
         except ValueError as error:
             faults.append((file.place, f"is not a notebook ({error})"))
             continue
@@ -149,7 +158,6 @@ def _add(found: Found, path: Path, files: list[File], hand_ins: Mapping[str, Han
             others.append(file.place)
             continue
         matched = True
-        named = student_named(notebook)
         student = path.name if path.is_dir() else path.stem
         if path.suffix == ".ipynb" and not path.is_dir():
             student = owner(path.stem, hand_ins) or named or path.stem
@@ -168,17 +176,18 @@ def _owner_of(path: Path, hand_ins: Iterable[str]) -> str:
     return " ".join((owner(path.stem, hand_ins) or path.stem).split())
 
 
-def _read(file: File) -> NotebookNode:
+def read_file(file: File) -> Content:
+    """Return what a file holds; a ValueError says why it is no notebook."""
     try:
         raw = json.loads(file.content.decode("utf-8-sig"))
         if raw["nbformat"] != 4:
             raise ValueError(f"its format is {raw['nbformat']}, not 4")
         notebook = to_notebook(raw)
         graded_ids(notebook)
-        student_named(notebook)
+        named = student_named(notebook)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise ValueError(str(error) or type(error).__name__) from None
-    return notebook
+    return Content(notebook, named)
 
 
 def matching(notebook: NotebookNode, hand_ins: Mapping[str, HandIn]) -> str | None:
@@ -205,11 +214,12 @@ def owner(stem: str, hand_ins: Iterable[str]) -> str:
 
 def _known(found: Found, student: str) -> str:
     """Return a student's name as it is spelt already, where only its form differs."""
-    spelt = {_folded(each.student): each.student for each in found.submissions}
-    return spelt.get(_folded(student), student)
+    spelt = {folded(each.student): each.student for each in found.submissions}
+    return spelt.get(folded(student), student)
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """Return a name in the form in which names are compared."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
@@ -224,20 +234,20 @@ def _keep_newest(found: Found) -> None:
         kept[key] = newest
         if newest.file.content != older.file.content:
             found.note(newest, f"graded {newest.file.place}, the newest, not {older.file.place}")
-    found.submissions = [kept[key] for key in sorted(kept, key=lambda k: (_folded(k[0]), k[1]))]
+    found.submissions = [kept[key] for key in sorted(kept, key=lambda k: (folded(k[0]), k[1]))]
 
 
 def _look_at_names(found: Found, hand_ins: Mapping[str, HandIn]) -> None:
     """Note whose numbers are not their own."""
     by_name: dict[tuple[str, str], set[str]] = {}
     for each in found.submissions:
-        by_name.setdefault((_folded(each.named), each.hand_in), set()).add(each.student)
+        by_name.setdefault((folded(each.named), each.hand_in), set()).add(each.student)
     for each in found.submissions:
         default = hand_ins[each.hand_in].default
-        if default and _folded(each.named) == _folded(default):
+        if default and folded(each.named) == folded(default):
             found.note(each, f"the numbers are those of the example, {default}")
             continue
-        others = by_name[_folded(each.named), each.hand_in] - {each.student}
+        others = by_name[folded(each.named), each.hand_in] - {each.student}
         if each.named and others:
             found.note(each, f"has the numbers of {each.named}, like {', '.join(sorted(others))}")
 
