@@ -1,6 +1,6 @@
 """What the page of a notebook offers for download besides the notebook itself.
 
-- a copy of the notebook without outputs;
+- a copy of the notebook without outputs, but not of a hand-in of a class;
 - its figures: as PNG, as on the page, and as SVG; an archive if there are several;
 - its data in an archive, named as in the folder of a run: the plotted numbers of each figure, the
   records of its claims, and its tables.
@@ -85,7 +85,8 @@ def page_downloads(
         pictures |= ({vector: drawn[vector]} if vector in drawn else {}) | {f"{figure}.png": png}
     if len(pixels) > 1:
         pictures = {f"{stem}{ALL_FIGURES}": archive(pictures)}
-    files = {f"{stem}{CLEAN}": serialise(without_outputs(notebook)), **pictures}
+    clean = {} if is_hand_in(notebook) else {f"{stem}{CLEAN}": without_outputs(notebook)}
+    files = {path: serialise(copied) for path, copied in clean.items()} | pictures
     plotted = {f"{figure}.csv" for figure in pixels} & drawn.keys()
     data = {f"{FIGURES}/{each}": drawn[each] for each in sorted(plotted)}
     results = result_files(*read_results(notebook))
@@ -95,6 +96,14 @@ def page_downloads(
         files[f"{stem}{DATA}"] = archive({"README.txt": about, **data})
     place = PurePosixPath(EXTRA, folder(name))
     return {str(place / each): content for each, content in files.items()}
+
+
+def is_hand_in(notebook: NotebookNode) -> bool:
+    """Say whether students hand in this notebook: it has cells of nbgrader.
+
+    The book shows only its texts, so a copy of it has no cells for answers and cannot be graded.
+    """
+    return any(cell.metadata.get("nbgrader") for cell in notebook.cells)
 
 
 def without_outputs(notebook: NotebookNode) -> NotebookNode:

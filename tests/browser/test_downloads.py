@@ -24,6 +24,7 @@ MENU = ".dropdown-download-buttons"
 WIDTHS = {"phone": 390, "small phone": 320}
 CLAIM = "notebooks/claims/prop-1-mse.html"
 NOTEBOOKS = [name for name in built_pages() if name.startswith("notebooks/")] or [""]
+HAND_INS = [name for name in NOTEBOOKS if "/hand-in-" in name] or [""]
 
 
 def downloads(html: Path, name: str) -> dict[str, Path]:
@@ -36,7 +37,14 @@ def downloads(html: Path, name: str) -> dict[str, Path]:
     }
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", HAND_INS)
+def test_a_hand_in_offers_no_notebook_since_its_copy_cannot_be_handed_in(
+    name: str, html: Path
+) -> None:
+    assert not any(path.suffix == ".ipynb" for path in downloads(html, name).values())
+
+
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if name not in HAND_INS] or [""])
 def test_a_notebook_page_offers_whole_files(name: str, html: Path) -> None:
     files = downloads(html, name)
     assert all(path.is_relative_to(html) and path.is_file() for path in files.values())

@@ -7,14 +7,23 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 
-from speedbook.notebook.files import code_cells, png_bytes
+from speedbook.notebook.files import code_cells, png_bytes, read_notebook, serialise
 from speedbook.press.archive import archive
-from speedbook.press.downloads import EXTRA, KINDS, offered, page_downloads, without_outputs
+from speedbook.press.downloads import (
+    EXTRA,
+    KINDS,
+    is_hand_in,
+    offered,
+    page_downloads,
+    without_outputs,
+)
+from speedbook.press.sphinx.page_foot import add_downloads
 from speedbook.press.template import published
 
 from .page_sources import drawing, page
@@ -132,6 +141,32 @@ def test_the_menu_offers_what_is_there_in_one_order(tmp_path: Path):
         (f"downloads/claims/prop-1/prop-1{ending}", KINDS[ending])
         for ending in ("-without-outputs.ipynb", "-figures.zip", "-data.zip")
     ]
+
+
+CLASS = sorted((Path(__file__).parents[2] / "notebooks/class").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", CLASS, ids=lambda path: path.stem)
+def test_only_a_hand_in_has_no_notebook_to_download(path: Path, tmp_path: Path):
+    notebook = published(read_notebook(path))
+    name = f"notebooks/class/{path.name}"
+    staged = tmp_path / name
+    staged.parent.mkdir(parents=True)
+    staged.write_text(serialise(notebook), encoding="utf-8")
+    ends_so = path.stem.startswith("hand-in")
+    assert is_hand_in(notebook) == ends_so
+    files = page_downloads(name, notebook, {})
+    assert any(each.endswith(".ipynb") for each in files) != ends_so
+
+    labels = ["download-source-button", "download-pdf-button"]
+    menu = {"label": "download-buttons", "buttons": [{"label": label} for label in labels]}
+    app = SimpleNamespace(
+        env=SimpleNamespace(doc2path=lambda page: str(staged)),
+        srcdir=str(tmp_path),
+        config=SimpleNamespace(html_extra_path=[]),
+    )
+    add_downloads(app, name, "", {"header_buttons": [menu], "pathto": str}, object())
+    assert [each["label"] for each in menu["buttons"]] == labels[ends_so:]
 
 
 @pytest.mark.parametrize("content", ["é\n", "é\n".encode(), Path("é")])

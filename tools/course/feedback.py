@@ -24,6 +24,8 @@ LEFT_OUT = "(Left out: it shows a hidden test.)"
 ANSI = re.compile(r"\x1b\[[\d;]*m")
 #: A browser then loads nothing and runs no script, whatever a submission put on the page.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:"
+#: Lines of code and messages of checks are wrapped, so none is cut at the edge of a page.
+WRAP = "pre { white-space: pre-wrap !important; overflow-wrap: anywhere; word-break: normal; }"
 #: Elements that load or run something.
 ACTIVE = "script link iframe object embed base form audio video source template".split()
 LOADING = ("src", "srcset", "data", "poster", "background", "xlink:href")
@@ -151,6 +153,8 @@ def offline(page: str) -> str:
     if head := soup.find("head"):
         policy = {"http-equiv": "Content-Security-Policy", "content": POLICY}
         head.insert(0, soup.new_tag("meta", attrs=policy))
+        head.append(wrap := soup.new_tag("style"))
+        wrap.string = WRAP
     return str(soup)
 
 

@@ -1,7 +1,8 @@
 """The menu of downloads in the header of a page, and the box below it that says how to cite it.
 
-The theme's menu offers the source of a page: of a notebook, the copy with outputs. `add_downloads`
-adds the files of `speedbook.press.downloads` to it, and the way to the box.
+The theme's menu offers the source of a page: of a notebook, the copy with outputs, but not of a
+hand-in. `add_downloads` adds the files of `speedbook.press.downloads` to it, and the way to the
+box.
 
 The box names the commit, which changes more often than the text of a page. So the template
 ``cite.html`` leaves an empty place in every page, and `cite_pages` fills the places of all pages at
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.util import logging
 
 from speedbook.claims.ledger import read_ledger
+from speedbook.notebook.files import read_notebook
 from speedbook.paths import write_if_changed
 from speedbook.press.citation import (
     FILE,
@@ -27,7 +29,7 @@ from speedbook.press.citation import (
     paper_reference,
     read_citation,
 )
-from speedbook.press.downloads import EXTRA, offered
+from speedbook.press.downloads import EXTRA, is_hand_in, offered
 from speedbook.run.provenance import commit_year, git_state
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 #: The id of the box.
 CITE = "cite-this-page"
+#: How the theme calls the button that offers the source of a page.
+SOURCE = "download-source-button"
 PLACE = re.compile(r"(<!-- citation -->).*?(<!-- end of citation -->)", re.DOTALL)
 BOX = """
 <details class="sb-cite" id="{id}">
@@ -66,7 +70,11 @@ def add_downloads(
             there = EXTRA in app.config.html_extra_path
             files = offered(source.relative_to(root).as_posix(), root) if there else {}
             cited = (root / FILE).is_file()
-            group["buttons"] = _menu(group["buttons"], files, source.suffix, context, cited)
+            buttons = group["buttons"]
+            if source.suffix == ".ipynb" and is_hand_in(read_notebook(source)):
+                # Its copy cannot be handed in; what can is in the archive of `make student`.
+                buttons = [each for each in buttons if each["label"] != SOURCE]
+            group["buttons"] = _menu(buttons, files, source.suffix, context, cited)
 
 
 def _menu(
@@ -77,7 +85,7 @@ def _menu(
     cited: bool,
 ) -> list[dict[str, Any]]:
     words = {
-        "download-source-button": "Notebook with outputs (.ipynb)"
+        SOURCE: "Notebook with outputs (.ipynb)"
         if suffix == ".ipynb"
         else f"Text of this page ({suffix})",
         "download-pdf-button": "This page on paper (.pdf)",
