@@ -179,7 +179,7 @@ def grade(
 
 
 def clear(course: Path, marks: Sequence[Mark]) -> None:
-    """Empty a course folder, but for what tells that it is one and for marks given by hand.
+    """Empty a course folder, but for what says that it is one and for marks given by hand.
 
     If grading is interrupted, the marks are still there.
     """

@@ -1,8 +1,8 @@
 """Marks and comments given by hand: grading again keeps those that still apply.
 
-By itself, nbgrader keeps every score given by hand, whatever the student hands in next, and asks
-for all of them again. Here a mark is kept where the answer is unchanged, and the others are asked
-for again. A file in the course folder lists all of them, so none is lost.
+By itself, nbgrader keeps every score given by hand, whatever the student hands in next, and wants
+all of them confirmed. Here a mark is kept where the answer is unchanged, and only the others have
+to be given again. A file in the course folder lists all of them, so none is lost.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def answer(source: NotebookNode, submitted: NotebookNode, cell: str) -> str:
     Parameters
     ----------
     source : NotebookNode
-        The teacher's version of the hand-in, which tells which cells are answers and checks.
+        The teacher's version of the hand-in, which says which cells are answers and checks.
     submitted : NotebookNode
         What the student handed in.
     cell : str
@@ -215,7 +215,7 @@ def write_marks(course: Path, marks: Sequence[Mark]) -> None:
 def carry(
     folder: Course, student: str, each: Submission, source: NotebookNode, marks: Sequence[Mark]
 ) -> list[Mark]:
-    """Give the marks that still apply to a submission graded anew; return all with their state.
+    """Give the marks that still apply to a submission graded again; return all with their state.
 
     Parameters
     ----------
