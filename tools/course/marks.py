@@ -110,8 +110,8 @@ def read_marks(course: Path, hand_ins: Mapping[str, HandIn]) -> list[Mark]:
 
 
 def _in_gradebook(course: Path, hand_ins: Mapping[str, HandIn]) -> list[Mark]:
-    from nbgrader.api import Gradebook
-    from sqlalchemy.exc import SQLAlchemyError
+    # The second is the class of what a database refuses.
+    from nbgrader.api import Gradebook, StatementError
 
     database = course / "gradebook.db"
     if not database.is_file():
@@ -139,7 +139,7 @@ def _in_gradebook(course: Path, hand_ins: Mapping[str, HandIn]) -> list[Mark]:
                         )
                         for cell, given in by_hand.items()
                     ]
-    except (SQLAlchemyError, OSError, ValueError) as error:
+    except (StatementError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
             f"{course}: the marks given by hand cannot be read ({reason}). Move the folder away, "
