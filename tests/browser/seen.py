@@ -65,6 +65,10 @@ SIDES = """() => [...document.querySelectorAll("table.dataframe")].flatMap(table
     [...row.cells].map((cell, place) =>
       [getComputedStyle(heads[place]).textAlign, getComputedStyle(cell).textAlign]))
 })"""
+#: Cells of a table that a style hides, so that the others of their row move to wrong columns.
+HIDDEN_CELLS = """() => [...document.querySelectorAll("table.dataframe :is(th, td)")]
+  .filter((cell) => cell.closest("table").checkVisibility() && !cell.checkVisibility())
+  .map((cell) => cell.outerHTML)"""
 #: Whether the table of each frame is wider, and what the frame draws, before and after it scrolls.
 FRAMES = """() => [...document.querySelectorAll(".output:has(table.dataframe)")].map(frame => {
   const names = frame.querySelector("tbody th"), style = getComputedStyle(frame)
@@ -102,6 +106,7 @@ class Seen:
     icons: dict[str, list[str]] = field(default_factory=dict)
     nameless: dict[str, list[str]] = field(default_factory=dict)
     sides: dict[str, list[list[str]]] = field(default_factory=dict)
+    hidden_cells: dict[str, list[str]] = field(default_factory=dict)
     violations: dict[str, list[Violation]] = field(default_factory=dict)
     #: On a phone: pixels that the page is too wide, and formulas and frames of tables.
     too_wide: int = 0
@@ -133,6 +138,7 @@ def look_over(window: Any, name: str) -> Seen:
         seen.icons[look] = page.evaluate(BARE_ICONS)
         seen.nameless[look] = page.evaluate(NAMELESS)
         seen.sides[look] = page.evaluate(SIDES)
+        seen.hidden_cells[look] = page.evaluate(HIDDEN_CELLS)
         # The rules that take long find on a dark page what they found on the light one.
         rules = {"dark": ["color-contrast"]}.get(look, [])
         if look != "phone" or name in TEMPLATES.values():

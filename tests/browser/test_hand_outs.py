@@ -23,7 +23,7 @@ def test_a_hand_out_fits_one_page_of_a4(number: int, visit: Any) -> None:
 @pytest.mark.parametrize("number", range(1, 8))
 def test_only_paper_has_lines_for_a_name_and_a_date(number: int, visit: Any) -> None:
     page = visit().open(f"book/class/hand-out-{number}.html")
-    lines = page.locator("article .sb-name p")
+    lines = page.locator("article .sb-signature p")
     assert lines.all_text_contents() == ["Name", "Date"]
     assert not any(line.is_visible() for line in lines.all())
 
@@ -39,7 +39,7 @@ def test_a_hand_out_on_paper_has_a_picture_a_finding_and_room_to_write(
     image = page.locator("article .sb-picture img")
     assert image.evaluate("(img) => img.complete && img.naturalWidth > 0")
     assert image.bounding_box()["width"] > 250
-    for line, width in zip(page.locator("article .sb-name p").all(), (350, 100), strict=True):
+    for line, width in zip(page.locator("article .sb-signature p").all(), (350, 100), strict=True):
         assert line.is_visible() and line.bounding_box()["width"] > width
     assert page.locator("article .sb-finding").inner_text().endswith(".")
     rooms = page.locator("article .sb-write").all()

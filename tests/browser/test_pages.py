@@ -74,6 +74,7 @@ def test_a_phone_shows_all_and_its_keyboard_reaches_what_scrolls(seen: Seen) -> 
 
 def test_columns_have_heads_above_them_and_frames_show_that_they_hold_more(seen: Seen) -> None:
     assert all(seen.heads)
+    assert not any(seen.hidden_cells.values()), seen.hidden_cells
     for sides in seen.sides.values():
         assert all(head == value for head, value in sides)
     for frame in seen.frames:

@@ -89,7 +89,7 @@ def test_a_hand_out_has_the_lead_picture_of_its_chapter_and_two_questions(place,
     assert len(shown_figures(cell)) == 1
     assert f"{{picture}} notebooks/ideas/{chapter}#{figure_name(cell)} :finding:" in page
     assert page.count("{div} sb-write") == 2
-    assert ":::{div} sb-name Name Date :::" in page
+    assert ":::{div} sb-signature Name Date :::" in page
     assert re.findall(r"\*\*(\d)\.\*\*", page) == ["1", "2"]
     assert f"(hand-out-{place})" in text("hand-outs")
     assert re.search(rf"\| {place} \| .+? \| .+? \|", text("hand-outs"))
