@@ -1,4 +1,4 @@
-"""Set the powers and indices in the tables of a page as mathematics.
+"""Set the powers and indices in the tables of a page as mathematics, and powers of ten everywhere.
 
 A notebook writes the name of a column in plain text, ``regret · n^1.5`` or ``λ_d``, and large
 numbers as ``2.6e+05``, since JupyterLab and CSV files show them, too. A page raises the exponent
@@ -32,6 +32,16 @@ _OF_TEN = r"(?<![\w.])(?P<factor>\d+(?:\.\d+)?)e(?P<way>[-+])0*(?P<ten>\d+)(?!\w
 #: Only of Greek letters: a name such as ``n_1`` may be anybody's.
 _INDEX = r"(?<=[α-ωΑ-Ω])_(?P<index>[^\W_])(?!\w)|(?<=[α-ωΑ-Ω][²⁴])(?P<extreme>max|min)(?!\w)"
 _MARK = re.compile(f"{_POWER}|{_OF_TEN}|{_INDEX}")
+#: As a program writes them, with two digits at least: who types ``2e-3`` means the letters.
+_PRINTED = re.compile(
+    r"(?P<sign>(?<![\w.−-])[−-])?" + _OF_TEN.replace("0*(?P<ten>", r"(?=\d\d)0*(?P<ten>")
+)
+#: The pieces of a page: what stays as it is, and words.
+PIECES = re.compile(
+    r"(?P<kept><(?P<tag>pre|code|script|style|textarea|option|svg)\b.*?</(?P=tag)>"
+    r"|<span class=\"math .*?</span>|<[^>]*>)|[^<]+",
+    re.DOTALL,
+)
 #: As in ``0.5*n^0.5``, a rule that the library reads.
 _TIMES = re.compile(r"(?<=\d)\*(?=[^\W\d_]\^)")
 
@@ -47,6 +57,24 @@ def raised(table: re.Match[str]) -> str:
     <table class="dataframe"><td>λ<span class="sb-sign">_</span><sub>d</sub></td></table>
     """
     return _CELL_TEXT.sub(_cell, table[0])
+
+
+def with_powers_of_ten(piece: re.Match[str]) -> str:
+    """Return a piece of a page, as `PIECES` finds it, with the powers of ten that a program wrote.
+
+    Examples
+    --------
+    >>> print(PIECES.sub(with_powers_of_ten, '<p id="at-1e-09">1e-09 <code>1e-09</code></p>'))
+    <p id="at-1e-09"><span class="sb-whole"><span class="sb-sign">1e</span>\
+<span class="sb-ten"></span><sup>−9</sup></span> <code>1e-09</code></p>
+    """
+    if piece["kept"]:
+        return piece[0]
+    return _PRINTED.sub(_whole, piece[0])
+
+
+def _whole(found: re.Match[str]) -> str:
+    return f'<span class="sb-whole">{found["sign"] or ""}{_of_ten(found)}</span>'
 
 
 def _cell(cell: re.Match[str]) -> str:

@@ -56,13 +56,17 @@ def test_a_line_may_break_where_there_is_a_space(unit: str) -> None:
         ),
         (
             "<td><p>at most 1 + 1e-09</p></td>",
-            '<td><p>at most 1 + <span class="sb-whole">1e-09</span></p></td>',
+            '<td><p>at most 1 + <span class="sb-whole"><span class="sb-sign">1e</span>'
+            '<span class="sb-ten"></span><sup>−9</sup></span></p></td>',
         ),
         (
             "<td><code>a</code> 1.17 [0.98, 1.35], -3.294e+04</td>",
             "<td><code>a</code> 1.17 [0.98,\u00a01.35], "
-            '<span class="sb-whole">-3.294e+04</span></td>',
+            '<span class="sb-whole">-3.294<span class="sb-sign">e+</span>'
+            '<span class="sb-ten sb-times"></span><sup>4</sup></span></td>',
         ),
+        # What somebody types stays, as one piece.
+        ("<td>write 2e-3</td>", '<td>write <span class="sb-whole">2e-3</span></td>'),
         # Names, attributes and what is no cell stay.
         ('<td title="at least 1e-09"><b>v1.2e-3x</b> prop-1e-2</td>', None),
         ("<pre>at most 1e-09</pre>", None),

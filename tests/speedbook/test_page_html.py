@@ -130,7 +130,11 @@ def test_the_page_of_the_search_keeps_its_index() -> None:
             '<tbody><tr><td class="text-left"><p></p>\n</td></tr></tbody>',
             f'<tbody><tr><td class="text-left">{NONE}</td></tr></tbody>',
         ),
-        ("<td>4e-07</td>", '<td><span class="sb-whole">4e-07</span></td>'),
+        (
+            "<p>4e-07</p>",
+            '<p><span class="sb-whole">4<span class="sb-sign">e</span>'
+            '<span class="sb-ten sb-times"></span><sup>−7</sup></span></p>',
+        ),
         # A fraction in a title stays whole.
         ("<h1>Known: 1/√Γ<a", '<h1>Known: <span class="sb-whole">1/√Γ</span><a'),
         # Two levels of columns, and columns that have a name, need both rows.

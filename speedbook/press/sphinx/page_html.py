@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from speedbook.press.powers import DATA_FRAME, raised
+from speedbook.press.powers import DATA_FRAME, PIECES, raised, with_powers_of_ten
 from speedbook.press.sphinx.line_breaks import LINE_BREAKS
 
 if TYPE_CHECKING:
@@ -154,6 +154,7 @@ RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] 
         ),
         r'\1 data-claim="\g<claim>"',
     ),
+    (PIECES, with_powers_of_ten),
     *LINE_BREAKS,
 )
 
