@@ -65,6 +65,14 @@ def test_a_line_may_break_where_there_is_a_space(unit: str) -> None:
             '<span class="sb-whole">-3.294<span class="sb-sign">e+</span>'
             '<span class="sb-ten sb-times"></span><sup>4</sup></span></td>',
         ),
+        ("<th>floor 10 %</th>", "<th>floor 10\u00a0%</th>"),
+        ("<td>0.43–1.29</td>", '<td><span class="sb-whole">0.43–1.29</span></td>'),
+        ("<td>1a–2, rows 3 – 4</td>", None),
+        (
+            '<code><span class="pre">speedlib.estimation_cost()</span></code>',
+            '<code><span class="pre">speedlib.<wbr>estimation_<wbr>cost()</span></code>',
+        ),
+        ('<code><span class="pre">read_log(0.5)</span></code>', None),
         # What somebody types stays, as one piece.
         ("<td>write 2e-3</td>", '<td>write <span class="sb-whole">2e-3</span></td>'),
         # Names, attributes and what is no cell stay.

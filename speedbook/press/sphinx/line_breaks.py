@@ -27,9 +27,10 @@ _MARKED = re.compile(
     r"(?P<behind>(?:-[a-z]+)?[,.;:!?)\]’”]*(?:\s∎)?)",
     re.DOTALL,
 )
-_CELL = re.compile(r"<td\b[^>]*>.*?</td>", re.DOTALL)
+_CELL = re.compile(r"<(?P<kind>t[dh])\b[^>]*>.*?</(?P=kind)>", re.DOTALL)
 _WORDS = re.compile(r"(?<=>)[^<]+(?=<)")
-_APART = re.compile(r"(?<=\d) (±) (?=\d)|(?<=\d,) (?=[−-]?[\d.]+\])")
+_APART = re.compile(r"(?<=\d) (±) (?=\d)|(?<=\d,) (?=[−-]?[\d.]+\])|(?<=\d) (?=%)")
+_RANGE = re.compile(r"(?<![\w.])\d[\d.,]*–\d[\d.,]*(?![\w])")
 _POWER_OF_TEN = re.compile(r"(?<![\w.−-])[−-]?\d+(?:\.\d+)?e[-+]\d+(?!\w)")
 
 
@@ -41,10 +42,11 @@ def _with_marks(found: re.Match[str]) -> str:
 
 
 def _whole_numbers(words: re.Match[str]) -> str:
-    """Keep a number and its error, the ends of an interval and a power of ten in one piece."""
+    """Keep in one piece: number and error or per cent, interval, range and power of ten."""
     text = _APART.sub(lambda each: f"\u00a0{each[1]}\u00a0" if each[1] else "\u00a0", words[0])
     if words.string.endswith('<span class="sb-whole">', 0, words.start()):
         return text
+    text = _RANGE.sub(r'<span class="sb-whole">\g<0></span>', text)
     return _POWER_OF_TEN.sub(r'<span class="sb-whole">\g<0></span>', text)
 
 
@@ -70,6 +72,11 @@ LINE_BREAKS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]],
     ),
     # A column that is too narrow breaks words, not numbers.
     (_CELL, _whole_cell),
+    # A long name in code breaks at its underscores and dots.
+    (
+        re.compile(r'(?<=<span class="pre">)[^<]{17,}(?=</span>)'),
+        lambda name: re.sub(r"(?<=\w[_.])(?=[^\W\d_])", "<wbr>", name[0]),
+    ),
     # Nor options and short names: `--full`, `n-max`.
     (
         re.compile(r'<span class="pre">(?=[^<]*-)([^<]{1,16})</span>'),
