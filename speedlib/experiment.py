@@ -65,7 +65,8 @@ class Experiment:
     features : array, shape (A, d)
     policy : array, shape (A,) or (K, A)
     rounds : int
-        The budget: a number of tries or, with costs, an amount of money.
+        The budget: a number of tries or, with costs, an amount of money. It must be whole; 2000.0
+        is.
     seed : int
         Seed of all random draws.
     names : iterable of str, optional
