@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from speedlib._arrays import shown
+from speedlib._labels import check_order
 from speedlib._names import check_names
-from speedlib.checks import Counts, Floats
+from speedlib.checks import Counts, Floats, frozen
+from speedlib.rewards import Rewards, check_rewards
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,18 @@ class Books:
     extra: Counts
 
 
+def books_of(asked: Counts, came: Counts, off: Counts) -> Books:
+    """Return books from what was requested, came and was written off; copies, shape (A,) each."""
+    missing, extra = np.maximum(asked - came, 0), np.maximum(came - asked, 0)
+    return Books(*map(frozen, (asked, came, missing - off, off, extra)))
+
+
+def in_words(books: Books) -> str:
+    """Return the sum of each column of the books, with its name."""
+    sums = {name.replace("_", " "): column.sum() for name, column in vars(books).items()}
+    return ", ".join(f"{name} {total}" for name, total in sums.items())
+
+
 def names_of(names: Iterable[str] | None, n_actions: int) -> tuple[str, ...]:
     found = check_names(
         "names", map(str, range(n_actions)) if names is None else names, ordered=True
@@ -82,6 +98,52 @@ def numbers_of(actions: Iterable[Any], names: tuple[str, ...]) -> Counts | list[
         if each not in place:
             raise ValueError(f"actions: {shown(each)} is none of {shown(names)}")
     return np.array([place[each] for each in given], dtype=np.int64)
+
+
+def told(
+    actions: Rewards | Iterable[Any], rewards: ArrayLike | None, names: tuple[str, ...]
+) -> Rewards:
+    """Return the rewards that `Experiment.tell` takes, shape (A,)."""
+    if isinstance(actions, Rewards):
+        if rewards is not None:
+            raise ValueError("rewards: must be left out where `actions` holds them")
+        came = check_rewards(actions, len(names), "actions")
+    else:
+        if rewards is None:
+            raise ValueError("rewards: pass one for each action")
+        check_order(actions, {"rewards": rewards}, name="actions")
+        came = Rewards.from_log(numbers_of(actions, names), rewards, len(names))
+    if came.counts.ndim != 1:
+        raise ValueError("actions: must be rewards of one trial; got several replications")
+    return came
+
+
+def warn_of_extra(books: Books, came: Counts, names: tuple[str, ...]) -> None:
+    """Warn the caller's caller of rewards that exceed the requested ones, by more than before."""
+    extra = np.maximum(books.came + came - books.asked, 0)
+    more = np.flatnonzero(extra > books.extra)
+    if more.size:
+        warnings.warn(
+            f"rewards: {extra[more].sum()} more came than were requested, such as of "
+            f"{shown(names[more[0]])}; a reward that is passed twice counts twice",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def warn_if_over(finished: bool, books: Books) -> None:
+    """Warn the caller's caller that the budget has no tries left."""
+    if finished:
+        owed = int(books.owed.sum())
+        first = (
+            f"pass the {owed} owed rewards, as far as they come, to `tell`, and " if owed else ""
+        )
+        warnings.warn(
+            f"budget: all {books.asked.sum()} tries of the experiment have been requested, and "
+            f"none is left; {first}call `estimate`",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def share_out(plan: Counts, size: int) -> Counts:

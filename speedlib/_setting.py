@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -222,7 +222,7 @@ def make_setting(
     setting = Setting(
         features=frozen(x),
         policy=frozen(pi),
-        rounds=check_rounds(rounds),
+        rounds=_budget(rounds, limits["costs"] is not None),
         rng=check_rng(rng),
         variances=known,
         replications=(
@@ -235,3 +235,14 @@ def make_setting(
     )
     setting.check_span()
     return setting
+
+
+def _budget(rounds: Any, in_money: bool) -> int:
+    """Return the budget: a whole number, also of money."""
+    try:
+        return check_rounds(rounds)
+    except TypeError as error:
+        if in_money and isinstance(rounds, float | np.floating):
+            cure = "give the budget and the costs in a smaller unit of money, such as cents"
+            raise TypeError(f"{error}; {cure}") from None
+        raise

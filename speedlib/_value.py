@@ -13,6 +13,9 @@ from speedlib._arrays import real_array, shown
 from speedlib._within import student_quantile
 from speedlib.checks import Flags, Floats, check_finite, check_share, frozen
 
+#: The ends of an interval: arrays over replications, or two floats.
+Ends = tuple[Floats, Floats] | tuple[float, float]
+
 
 @dataclass(frozen=True, eq=False)
 class ValueEstimate:
@@ -41,7 +44,7 @@ class ValueEstimate:
     --------
     >>> import numpy as np
     >>> estimate = ValueEstimate(np.array(2.0), np.array(0.1), np.array(True))
-    >>> [round(float(end), 3) for end in estimate.interval(0.95)]
+    >>> [round(end, 3) for end in estimate.interval(0.95)]
     [1.804, 2.196]
     """
 
@@ -77,8 +80,10 @@ class ValueEstimate:
             self.degrees_of_freedom,
         )
 
-    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+    def interval(self, level: float = 0.95) -> Ends:
         """Return Student's confidence interval of the given level, 0 < level < 1.
+
+        Its ends are two floats, or arrays of shape (...,) over replications.
 
         The interval holds its level closely if the end of the experiment was fixed beforehand,
         rewards are independent, and their means are linear in the features. It fails if you compute
@@ -96,18 +101,21 @@ class ValueEstimate:
         return (
             f"ValueEstimate(value={float(self.value):.6g}, "
             f"standard_error={float(self.standard_error):.3g}, "
-            f"95% interval=({float(low):.6g}, {float(high):.6g}))"
+            f"95% interval=({low:.6g}, {high:.6g}))"
         )
 
 
-def normal_interval(middle: ArrayLike, error: ArrayLike, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of normal intervals of the given level; an error may be infinite."""
+def normal_interval(middle: ArrayLike, error: ArrayLike, level: float) -> Ends:
+    """Return the ends of normal intervals of the given level; an error may be infinite.
+
+    The ends are two floats for a single number, and arrays of the shape of `middle` for several.
+    """
     return _interval(middle, error, level, math.inf)
 
 
 def _interval(
     middle: ArrayLike, error: ArrayLike, level: float, degrees_of_freedom: Floats | float
-) -> tuple[Floats, Floats]:
+) -> Ends:
     center = check_finite("middle", middle)
     spread = np.asarray(real_array("error", error), dtype=np.float64)
     if not np.all(spread >= 0):
@@ -116,4 +124,5 @@ def _interval(
         raise ValueError(f"error: expected shape {center.shape}; got shape {spread.shape}")
     upper = (1 + check_share("level", level)) / 2
     half = student_quantile(np.asarray(degrees_of_freedom), upper) * spread
-    return np.asarray(center - half), np.asarray(center + half)
+    low, high = np.asarray(center - half), np.asarray(center + half)
+    return (low, high) if low.ndim else (float(low), float(high))

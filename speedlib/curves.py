@@ -97,7 +97,8 @@ class MSECurves:
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return the ends of normal intervals for `mse`, shape (S, N) each."""
-        return normal_interval(self.mse, self.standard_error, level)
+        low, high = normal_interval(self.mse, self.standard_error, level)
+        return np.asarray(low), np.asarray(high)
 
     def slope(
         self,

@@ -21,7 +21,6 @@ program is ``tests/speedlib/ten_days.py``, seeds 1,000 to 2,999.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,9 +28,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from speedlib._arrays import shown
-from speedlib._books import Assignment, Books, names_of, numbers_of, share_out
+from speedlib._books import (
+    Assignment,
+    Books,
+    books_of,
+    in_words,
+    names_of,
+    share_out,
+    told,
+    warn_if_over,
+    warn_of_extra,
+)
 from speedlib._json import HEAD, check_sum, parts_of, read_parts, written
-from speedlib._labels import check_order
 from speedlib._scalars import MAX_COUNT
 from speedlib._stored import FRESH, MADE, OFF, check_books, check_money
 from speedlib._trial_json import (
@@ -42,11 +50,11 @@ from speedlib._trial_json import (
     trial_from_parts,
     trial_parts,
 )
-from speedlib.checks import Counts, Floats, check_count, check_flag, frozen
+from speedlib.checks import Counts, Floats, check_count, check_flag
 from speedlib.estimators import ValueEstimate
 from speedlib.identification import Identifiability, identifiability
 from speedlib.limits import Limits
-from speedlib.rewards import Rewards, check_rewards
+from speedlib.rewards import Rewards
 from speedlib.strategies.explore_commit import ExploreThenCommitTrial
 from speedlib.trials import Strategy, Trial
 
@@ -65,7 +73,8 @@ class Experiment:
     features : array, shape (A, d)
     policy : array, shape (A,) or (K, A)
     rounds : int
-        The budget: a number of tries or, with costs, an amount of money.
+        The budget: a number of tries or, with costs, an amount of money. It must be whole; 2000.0
+        is.
     seed : int
         Seed of all random draws.
     names : iterable of str, optional
@@ -142,10 +151,7 @@ class Experiment:
     @property
     def books(self) -> Books:
         """What was requested, what came, and what is still owed; a copy that cannot be changed."""
-        came = self._came.counts
-        missing = np.maximum(self._asked - came, 0)
-        extra = np.maximum(came - self._asked, 0)
-        return Books(*map(frozen, (self._asked, came, missing - self._off, self._off, extra)))
+        return books_of(self._asked, self._came.counts, self._off)
 
     @property
     def rewards(self) -> Rewards:
@@ -161,6 +167,11 @@ class Experiment:
     def finished(self) -> bool:
         """Whether all tries have been requested; rewards may still be owed."""
         return self.trial.committed and not self.planned.any()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether `ask` returns 0 until owed rewards come; with ``wait=False`` it does not wait."""
+        return bool(not (self.trial.committed or self.planned.any()) and self.books.owed.any())
 
     @property
     def history_determines(self) -> Identifiability | None:
@@ -193,11 +204,18 @@ class Experiment:
         Returns
         -------
         array of int, shape (A,)
-            All entries are 0 if every try has been requested, or if owed rewards must come first.
+            All entries are 0 if every try has been requested (`finished`), or if owed rewards must
+            come first (`waiting`).
+
+        Warns
+        -----
+        UserWarning
+            If every try had been requested before.
         """
         size = None if size is None else check_count("size", size, 1, MAX_COUNT)
         check_flag("wait", wait)
         self._next_phase(wait)
+        warn_if_over(self.finished, self.books)
         if size is None or self.planned.sum() == 0:
             return self._book(self.planned)
         if size > self.planned.sum() and isinstance(self.trial, ExploreThenCommitTrial):
@@ -219,9 +237,15 @@ class Experiment:
             cannot go on after some of them; the next call then raises the error.
         wait : bool
             As for `ask`.
+
+        Warns
+        -----
+        UserWarning
+            If every try had been requested before.
         """
         check_count("visitors", visitors, 1, MAX_COUNT)
         check_flag("wait", wait)
+        warn_if_over(self.finished, self.books)
         actions: list[int] = []
         chances: list[Floats] = []
         for _ in range(visitors):
@@ -290,26 +314,9 @@ class Experiment:
         UserWarning
             If more rewards of an action came than were requested, and more of them than before.
         """
-        if isinstance(actions, Rewards):
-            if rewards is not None:
-                raise ValueError("rewards: must be left out where `actions` holds them")
-            came = check_rewards(actions, len(self.names), "actions")
-        else:
-            if rewards is None:
-                raise ValueError("rewards: pass one for each action")
-            check_order(actions, {"rewards": rewards}, name="actions")
-            came = Rewards.from_log(numbers_of(actions, self.names), rewards, len(self.names))
-        if came.counts.ndim != 1:
-            raise ValueError("actions: must be rewards of one trial; got several replications")
-        extra = np.maximum(self._came.counts + came.counts - self._asked, 0)
-        more = np.flatnonzero(extra > self.books.extra)
-        if more.size:  # Where warnings are errors, the rewards are not taken.
-            warnings.warn(
-                f"rewards: {extra[more].sum()} more came than were requested, such as of "
-                f"{shown(self.names[more[0]])}; a reward that is passed twice counts twice",
-                UserWarning,
-                stacklevel=2,
-            )
+        came = told(actions, rewards, self.names)
+        # Where warnings are errors, the rewards are not taken.
+        warn_of_extra(self.books, came.counts, self.names)
         self._came, self._fresh = self._came + came, self._fresh + came
         # Those of earlier tries that came late are not written off any more.
         self._off = np.minimum(self._off, np.maximum(self._asked - self._came.counts, 0))
@@ -421,12 +428,7 @@ class Experiment:
         return found
 
     def __repr__(self) -> str:
-        books = self.books
-        return (
-            f"Experiment({self.trial.name}, {len(self.names)} actions: "
-            f"asked {books.asked.sum()}, came {books.came.sum()}, owed {books.owed.sum()}, "
-            f"written off {books.written_off.sum()}, extra {books.extra.sum()})"
-        )
+        return f"Experiment({self.trial.name}, {len(self.names)} actions: {in_words(self.books)})"
 
     def _next_phase(self, wait: bool) -> None:
         """Decide the next phase, once all tries of this one are made and their rewards came."""

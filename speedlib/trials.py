@@ -220,7 +220,7 @@ class Strategy(ABC):
             their weighted average, and `Trial.estimate_of` estimates the value of each policy.
         rounds : int
             Budget n, at least 1. With costs, the budget is an amount of money, in the unit of the
-            costs.
+            costs. It must be whole; a float such as 2000.0 is.
         rng : numpy.random.Generator, SeedSequence or int
             Source of randomness.
         variances : array, shape (A,), optional

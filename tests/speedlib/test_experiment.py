@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -130,6 +132,31 @@ def test_it_waits_for_what_is_owed_unless_it_is_told_not_to() -> None:
     assert not mine.trial.committed
     assert mine.ask(wait=False).sum() == 600 - 48
     assert mine.books.written_off.tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_zeros_of_a_plan_that_waits_differ_from_those_of_one_that_is_over() -> None:
+    """What waits is said by `waiting`; to ask after the end is warned of, and books nothing."""
+    mine = experiment(SPEED.practical(exploration_rounds=48))
+    assert not mine.waiting
+    first = mine.ask()
+    assert mine.waiting and not mine.finished
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not mine.ask(5).any()
+    mine.tell(pull(first, 1))
+    assert not mine.waiting
+    last = mine.ask()
+    mine.tell(pull(last // 2, 2))
+    ends = f"^budget: all 600 tries .* none is left; pass the {(last - last // 2).sum()} owed"
+    assert mine.finished and not mine.waiting
+    for request in (mine.ask, mine.assign):
+        with pytest.warns(UserWarning, match=ends) as by:
+            request(5, wait=False)
+        assert by[0].filename == __file__
+    mine.write_off()
+    with pytest.warns(UserWarning, match="none is left; call `estimate`$"):
+        assert not mine.ask().any()
+    assert mine.books.asked.sum() == 600
 
 
 def test_too_little_to_decide_by_is_said_and_changes_nothing() -> None:

@@ -209,6 +209,21 @@ def test_a_cost_that_floats_cannot_hold_buys_as_many_tries(
     assert finish(mine).books.asked.sum() == tries
 
 
+@pytest.mark.parametrize("whole", [2000.0, np.float64(2e3), np.float32(2000)])
+def test_a_budget_is_whole_also_if_it_is_a_float(whole: Any) -> None:
+    for costs in (None, COSTS):
+        plain, other = (experiment(SPEED(), n, costs=costs) for n in (2000, whole))
+        assert plain.to_json() == other.to_json()
+
+
+@pytest.mark.parametrize("rounds", [2000.5, np.float64(0.5), np.inf, np.nan])
+def test_a_budget_of_money_that_is_not_whole_needs_a_smaller_unit(rounds: float) -> None:
+    with pytest.raises(TypeError, match=r"^rounds: expected a whole number; got [^;]+$"):
+        experiment(SPEED(), rounds)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^rounds: .* got .*; .* in a smaller unit of money"):
+        experiment(SPEED(), rounds, costs=COSTS)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("rounds", [300, 601])
 def test_limits_after_a_budget_that_was_rounded_up(rounds: int) -> None:
     mine = finish(experiment(SPEED(rounding="ceil", exploration="uniform"), rounds=rounds))

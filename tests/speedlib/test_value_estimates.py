@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from speedlib.bandit import LinearBandit
-from speedlib.estimators import ValueEstimate, policy_value
+from speedlib.estimators import ValueEstimate, normal_interval, policy_value
 
 ALPHA = 1e-4
 
@@ -16,7 +16,15 @@ ALPHA = 1e-4
 def test_interval_has_normal_quantiles(level: float) -> None:
     estimate = ValueEstimate(np.array(2.0), np.array(0.5), np.array(True))
     low, high = estimate.interval(level)
-    assert (float(low), float(high)) == pytest.approx(stats.norm(2.0, 0.5).interval(level))
+    assert (low, high) == pytest.approx(stats.norm(2.0, 0.5).interval(level))
+
+
+def test_the_ends_are_floats_for_one_trial_and_arrays_for_several() -> None:
+    one = ValueEstimate(np.array(2.0), np.array(0.5), np.array(True), np.array(3.0))
+    assert [type(end) for end in one.interval()] == [float, float]
+    assert [type(end) for end in normal_interval(2, 0.5, 0.9)] == [float, float]
+    several = ValueEstimate(np.zeros((7, 1)), np.ones((7, 1)), np.ones((7, 1), dtype=bool))
+    assert [end.shape for end in several.interval()] == [(7, 1), (7, 1)]
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95.0, -0.5, float("nan")])
