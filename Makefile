@@ -35,6 +35,7 @@ book: $(READY)  ## run the notebooks that changed, and build the book in _build/
 	@$(PY) -m speedbook build
 
 install: $(READY)  ## only install everything into .venv: enough for .venv/bin/speedbook
+	@echo "Everything is installed in .venv: $(dir $(PY))speedbook --help lists the commands."
 
 live: book  ## build the book if need be, and open it so its pages can run: make live LIVE="--port 8000 --no-browser"
 	@$(PY) -m speedbook live $(LIVE)

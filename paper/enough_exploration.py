@@ -124,7 +124,8 @@ def enough_exploration(state: Exploration, *, rounds: int, begun: bool, pilot: b
     said = (
         f"{what}, {counted(state.rounds, 'round')} over {counted(state.actions, 'action')}, "
         f"determines {found.rank} of {found.unknowns} entries of the variance matrix "
-        f"and the variances of {_of_all(found)}, these to about {100 * state.roughness:.0f} %."
+        f"and the variances of {_of_all(found)}, with relative errors of about "
+        f"{100 * state.roughness:.0f} %."
     )
     if state.committed:
         each = f"each of the {state.committed} has at least {state.fewest:,}"
@@ -141,8 +142,8 @@ def enough_exploration(state: Exploration, *, rounds: int, begun: bool, pilot: b
     if pilot:
         return f"**A pilot.** {said} The next phase continues from there."
     return (
-        f"**Enough for the interval, little for the design.** {said} So the design is partly luck, "
-        f"which costs precision, not the level of the interval. {_advice(state, rounds, begun)}"
+        f"**Enough for the interval, little for the design.** {said} So chance has a say in "
+        f"the design: the interval is longer, but as reliable. {_advice(state, rounds, begun)}"
     )
 
 

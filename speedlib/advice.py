@@ -135,17 +135,20 @@ class Advice:
     def __str__(self) -> str:
         """Summarise the advice in a few lines."""
         lines = [
-            f"Use: {self.strategy}, {self.code}",
+            f"Use: {self.code} ({self.strategy})",
             f"Explore: {self.exploration}",
             f"How long: {self.length}",
         ]
         if self.saving is not None:
             low, middle, high = self.saving
             lines.append(
-                f"Error relative to running the policy ({self.compared}): "
+                f"Mean squared error over that of running the policy ({self.compared}): "
                 f"{low:.2f} to {high:.2f}, median {middle:.2f}"
             )
-        return "\n".join(lines + [f"- {reason.text}" for reason in self.reasons])
+        lines += [f"- {reason.text}" for reason in self.reasons]
+        return "\n".join(
+            [*lines, "For the ratio at your own features, run the lines of `command`."]
+        )
 
 
 def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown") -> Advice:
@@ -184,6 +187,10 @@ def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown")
     over the family it saves a tenth of the error. The advice is the worthwhile strategy with the
     smallest median error, or a simpler one whose median error is at most a tenth larger. If no
     strategy is worthwhile, the advice is to run the policy.
+
+    The table knows no costs and no bounds on shares. With costs, give as `rounds` the number of
+    tries that the money pays for. Strategies that run the policy take neither: use
+    `SPEED.practical()`.
 
     The family is random, so its figures are no promise for your table of actions. `Advice.command`
     computes the figure for that table.

@@ -30,8 +30,8 @@ def test_enough_is_said_with_its_numbers() -> None:
     assert state.needed == 3 * ROUNDS_PER_ENTRY == 24 and state.enough and state.long
     assert said([8, 8, 8, 0], [0, 0, 40, 900]) == (
         "**Enough exploration.** Exploration, 24 rounds over 3 actions, determines 3 of 3 entries "
-        "of the variance matrix and the variances of all 4 actions, these to about 50 %. The "
-        "interval "
+        "of the variance matrix and the variances of all 4 actions, with relative errors of about "
+        "50 %. The interval "
         f"needs {REWARDS_PER_ACTION} rewards or more of each committed action: each of the 2 has "
         "at least 40."
     )
@@ -62,7 +62,9 @@ def test_what_is_open_is_counted() -> None:
     assert not state.enough
     # Two of three entries from a hundred rounds: it is these two whose error is said.
     assert (state.found.rank, state.attainable) == (2, 3)
-    assert state.roughness == pytest.approx(np.sqrt(2 * 2 / 100)) and "to about 20 %." in text
+    assert (
+        state.roughness == pytest.approx(np.sqrt(2 * 2 / 100)) and "errors of about 20 %." in text
+    )
 
 
 def test_fewer_actions_than_entries_ask_for_no_more_than_they_show() -> None:
