@@ -64,7 +64,7 @@ _BROKEN = (
 )
 _SETTING = ("features", "policy", "direction", "rounds", "variances", "limits", "targets")
 #: Parts that texts of earlier versions lack.
-_LATER = {"setting": ("history", "revalued"), "state": ("made by another design",)}
+_LATER = {"setting": ("history", "revalued"), "state": ("made by another design", "tried again")}
 PARTS = ("strategy", "setting", "state", "random generator")
 
 

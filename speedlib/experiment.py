@@ -55,6 +55,7 @@ from speedlib.estimators import ValueEstimate
 from speedlib.identification import Identifiability, identifiability
 from speedlib.limits import Limits
 from speedlib.rewards import Rewards
+from speedlib.strategies._by_scatters import ByScattersTrial
 from speedlib.strategies.explore_commit import ExploreThenCommitTrial
 from speedlib.trials import Strategy, Trial
 
@@ -274,6 +275,8 @@ class Experiment:
 
         This helps where so many rewards were lost that those that came cannot decide, and where
         rewards are owed but traffic does not wait. Exploration takes at most half of the budget.
+        `BookedOptimism` and `AdaptiveNeyman` try again the actions that have fewer than two
+        rewards, until a single try of the budget is left.
 
         Parameters
         ----------
@@ -283,8 +286,8 @@ class Experiment:
         Returns
         -------
         array of int, shape (A,)
-            The additional tries; their sum is less than `size` at half of the budget, and 0 after
-            exploration.
+            The additional tries; their sum is less than `size` where the budget allows no more,
+            and 0 after exploration, or where no action is to be tried again.
 
         Raises
         ------
@@ -292,6 +295,8 @@ class Experiment:
             If the strategy has no exploration that can be longer.
         """
         check_count("size", size, 1, MAX_COUNT)
+        if isinstance(self.trial, ByScattersTrial):
+            return self._book(self.trial.try_again(size, self._fresh))
         if not isinstance(self.trial, ExploreThenCommitTrial):
             raise ValueError(f"explore: {self.trial.name} cannot explore longer; SPEED can")
         return self._book(self.trial.fill(size))

@@ -29,16 +29,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from speedlib._scalars import MAX_COUNT
 from speedlib._stored import changed, check_at_most, check_close
-from speedlib._tolerances import LEAST_SCATTER, STORED_MOMENTS
+from speedlib._tolerances import STORED_MOMENTS
 from speedlib._trial_json import read_counts, read_rewards
 from speedlib._within import variance_within
-from speedlib.checks import Counts, Floats, Scalar, check_count, check_vector, frozen
+from speedlib.checks import Counts, Floats, Indices, Scalar, check_count, check_vector, frozen
 from speedlib.estimators import ValueEstimate, conditional_variance, is_estimable
 from speedlib.rewards import Rewards
 from speedlib.strategies._estimation import estimate_of_what_came
 from speedlib.trials import Commitment, Setting, Strategy, Trial
 
-__all__ = ["ByScatters", "ByScattersTrial", "Plan", "check_first_stage", "deviations"]
+__all__ = ["ByScatters", "ByScattersTrial", "Plan", "check_first_stage"]
 
 
 class Plan(NamedTuple):
@@ -73,6 +73,8 @@ class _State(NamedTuple):
         The coefficients of all mean rewards.
     lost : int
         Pulls whose rewards did not come in time, less rewards that were not requested.
+    again : int
+        Pulls that the first stage had in addition, for actions whose rewards were lost.
     """
 
     rewards: Rewards
@@ -82,6 +84,7 @@ class _State(NamedTuple):
     commitment: Commitment | None = None
     coefficients: Floats | None = None
     lost: int = 0
+    again: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,11 +170,14 @@ class ByScattersTrial(Trial):
         if self.committed:
             raise self._all_asked()
         came = self._came(rewards)
-        few = np.flatnonzero(self._pulled & ((self._now.rewards + came).counts < 2))
+        few = self._too_few(came)
         if few.size:
+            cure = f"; the budget of {self.setting.rounds} has no try left for it"
+            if self._room() > 0:
+                cure = ", or try it again (Experiment.explore)"
             raise ValueError(
                 f"rewards: {self.name} needs two rewards of each action that it pulls; action "
-                f"{few[0]} has {(self._now.rewards + came).counts[few[0]]}: wait for more"
+                f"{few[0]} has {(self._now.rewards + came).counts[few[0]]}: wait for more{cure}"
             )
         begun = self._now
         try:
@@ -182,6 +188,45 @@ class ByScattersTrial(Trial):
             self._now = begun
             raise
         return counts
+
+    def try_again(self, rounds: int, rewards: Rewards) -> Counts:
+        """Request more pulls in the first stage, of actions with too few rewards; return them.
+
+        They are shared evenly among the actions that have fewer than two rewards. They count
+        against the budget, of which at least one pull is left for the time after the first stage.
+
+        Parameters
+        ----------
+        rounds : int
+            Number of pulls, at least 1.
+        rewards : Rewards
+            All rewards that came so far, shape (A,).
+
+        Returns
+        -------
+        array of int, shape (A,)
+            All entries are 0 if no action has too few rewards.
+        """
+        more = np.zeros(self.setting.shape, dtype=np.int64)
+        few = self._too_few(self._came(rewards))
+        rounds = min(rounds, self._room())
+        if self.committed or rounds < 1 or not few.size:
+            return more
+        few = few[np.argsort(self._now.asked[few], kind="stable")]
+        each, rest = divmod(rounds, few.size)
+        more[few] = each
+        more[few[:rest]] += 1
+        asked = frozen(self._now.asked + more)
+        self._now = self._now._replace(asked=asked, again=self._now.again + rounds)
+        return more
+
+    def _too_few(self, came: Rewards) -> Indices:
+        """Return the actions whose rewards are too few for a standard deviation."""
+        return np.flatnonzero(self._pulled & ((self._now.rewards + came).counts < 2))
+
+    def _room(self) -> int:
+        """Return how many pulls the first stage may have in addition."""
+        return self.setting.rounds - int(self._now.asked.sum()) - 1
 
     def _advance(self, rewards: Rewards, lost: int) -> Counts:
         """Plan what follows these rewards; the state changes last of all."""
@@ -200,7 +245,7 @@ class ByScattersTrial(Trial):
         except BaseException:
             self._now = state
             raise
-        self._now = after._replace(lost=state.lost + lost)
+        self._now = after._replace(lost=state.lost + lost, again=state.again)
         return self._now.asked
 
     def _after(self, plan: Plan, earlier: Rewards, first: Floats | None) -> _State:
@@ -263,11 +308,15 @@ class ByScattersTrial(Trial):
             "first variances": None if now.first is None else now.first.tolist(),
             "coefficients": None if now.coefficients is None else now.coefficients.tolist(),
             "lost": now.lost,
+            "tried again": now.again,
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
         k, first = state["coefficients"], state["first variances"]
         n_actions = len(self.setting.features)
+        most = max(0, self._room())
+        again = check_count("tried again", state.get("tried again", 0), 0, most)
+        begun = self._now = self._now._replace(again=again)
         plan = Plan(
             read_counts("asked", state["asked"], n_actions)[None],
             None if k is None else check_vector("coefficients", k, n_actions)[None],
@@ -279,7 +328,7 @@ class ByScattersTrial(Trial):
         )
         # Below 0 if more rewards came than were requested.
         lost = check_count("lost", state["lost"], -MAX_COUNT, MAX_COUNT)
-        begun, self._now = self._now, self._after(plan, rewards, learnt)._replace(lost=lost)
+        self._now = self._after(plan, rewards, learnt)._replace(lost=lost, again=again)
         self._check_state(begun)
 
     def _check_state(self, begun: _State) -> None:
@@ -289,8 +338,12 @@ class ByScattersTrial(Trial):
             if now.rewards.counts.any():
                 raise changed("first variances", "be given, since rewards came", None)
             rule = "the pulls of the first stage"
-            check_at_most("asked", now.asked, rule, begun.asked)
             check_at_most(rule, begun.asked, "asked", now.asked)
+            most = begun.asked + now.again * (begun.asked > 0)
+            check_at_most("asked", now.asked, f"{rule}, and those tried again", most)
+            if now.asked.sum() != begun.asked.sum() + now.again:
+                rule = "be the number of pulls that were added to those of the first stage"
+                raise changed("tried again", rule, now.again)
             if now.lost:
                 raise changed("lost", "be 0 in the first stage", now.lost)
         elif not now.rewards.counts.any():
@@ -375,29 +428,3 @@ def check_first_stage(name: str, actions: int, pulls: Callable[[int], int], roun
         f"rounds: {name} first pulls {actions} actions {each} times each and must have more rounds "
         f"than that; got {rounds}; the smallest budget is {least}"
     )
-
-
-def deviations(scatters: Floats, counts: Counts) -> Floats:
-    r"""Return standard deviations :math:`\sqrt{S/(T-1)}` in units of the largest, shape (R, K).
-
-    Only the ratios of deviations matter. T rewards without scatter, or with only rounding errors (a
-    share of `LEAST_SCATTER` of the largest scatter), do not show that there is no noise: a value
-    that comes once in T rewards on average is missing from T rewards with a probability of about a
-    third. Their deviation is taken to be the share :math:`1/\sqrt T` of the largest, as if such a
-    value came once in T rewards and lay one largest deviation off. If no rewards differ, all
-    deviations count as equal.
-
-    *Why that much.* Let a value have the chance q and lie D off. It may stay unseen in T rewards
-    while qT is of the order of 1, and the variance is then about :math:`D^2/T`. With less, say a
-    share of 1/T for the deviation, n rounds would pull the action about :math:`\sqrt n` times. A
-    chance of :math:`1/\sqrt n` could stay unseen and would add :math:`D^2 n^{-1/2} / \sqrt n =
-    D^2/n` to the error, as much as all the rest. With :math:`1/\sqrt T` there are about
-    :math:`n^{2/3}` pulls, and what stays unseen adds :math:`D^2 n^{-4/3}`. Where there is truly no
-    noise, these pulls raise the error by a share of the order :math:`n^{-1/3}`.
-    """
-    found = np.sqrt(scatters / (counts - 1))
-    largest = found.max(axis=1, keepdims=True)
-    some = largest > 0
-    shares = found / np.where(some, largest, 1.0)
-    alike = some & (shares <= LEAST_SCATTER)
-    return np.where(alike, 1 / np.sqrt(counts), np.maximum(shares, LEAST_SCATTER))

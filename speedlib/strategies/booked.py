@@ -18,8 +18,8 @@ from speedlib.strategies._by_scatters import (
     ByScattersTrial,
     Plan,
     check_first_stage,
-    deviations,
 )
+from speedlib.strategies._deviations import deviations
 from speedlib.strategies._filling import level_excess
 from speedlib.strategies._vertices import Vertices
 from speedlib.trials import Setting, Trial
@@ -185,12 +185,17 @@ class BookedTrial(ByScattersTrial):
         counts = np.zeros((1, len(setting.features)), dtype=np.int64)
         if size:
             counts[:, vertices.actions] = strategy.first_count(setting.rounds)
-            self._bookable = setting.rounds - int(counts.sum())
             plan = Plan(counts, None, books)
         else:
             counts[:, 0] = setting.rounds
             plan = Plan(counts, np.zeros(counts.shape))
+        self._first_total = int(counts.sum())
         super().__init__(setting, strategy.name, plan)
+
+    @property
+    def _bookable(self) -> int:
+        """Number of rounds after the first stage, all of which are booked."""
+        return self.setting.rounds - self._first_total - self._now.again
 
     def _plan(self, rewards: Rewards) -> Plan:
         """Book a phase of each replication that is not finished yet, and pull accordingly."""

@@ -18,8 +18,8 @@ from speedlib.strategies._by_scatters import (
     ByScattersTrial,
     Plan,
     check_first_stage,
-    deviations,
 )
+from speedlib.strategies._deviations import deviations
 from speedlib.strategies._filling import top_up
 from speedlib.strategies._known_support import known_support, support_of
 from speedlib.trials import Setting, Trial
@@ -200,7 +200,8 @@ class NeymanTrial(ByScattersTrial):
         return found
 
     def _implied(self, memory: Any) -> tuple[Floats | None, int]:
-        total = (self._first_total, *self._totals)[len(self._totals) - len(memory)]
+        first = self._first_total + self._now.again
+        total = (first, *self._totals)[len(self._totals) - len(memory)]
         return None if memory else self._w, total
 
 

@@ -63,6 +63,7 @@ def days(experiment: Experiment, rng: np.random.Generator) -> Iterator[str]:
     """Do something to an experiment, for ever; say what, also where it was refused."""
     acts: list[Callable[[Experiment, np.random.Generator], None]]
     acts = [_ask, _ask, _ask, _assign, _tell, _tell, _tell, _tell_more, _write_off, _limit]
+    acts.append(_explore)
     while True:
         act = acts[rng.integers(len(acts))]
         with warnings.catch_warnings():
@@ -87,6 +88,10 @@ def _assign(mine: Experiment, rng: np.random.Generator) -> None:
 def _tell(mine: Experiment, rng: np.random.Generator) -> None:
     owed = mine.books.owed + (mine.books.written_off if rng.integers(3) == 0 else 0)
     mine.tell(WORLD.pull(rng.binomial(owed, [0.5, 0.9, 1][rng.integers(3)]), rng))
+
+
+def _explore(mine: Experiment, rng: np.random.Generator) -> None:
+    mine.explore(int(rng.integers(1, 30)))
 
 
 def _tell_more(mine: Experiment, rng: np.random.Generator) -> None:

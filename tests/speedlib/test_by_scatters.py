@@ -14,7 +14,8 @@ from speedlib import SPEED, AdaptiveNeyman, BookedOptimism, LinearBandit, mse_cu
 from speedlib.live import PHASES, advance
 from speedlib.rewards import Rewards
 from speedlib.simulation import squared_errors
-from speedlib.strategies._by_scatters import ByScattersTrial, Plan, deviations
+from speedlib.strategies._by_scatters import ByScattersTrial, Plan
+from speedlib.strategies._deviations import deviations
 from speedlib.trials import Strategy, Trial, commit
 
 from .cases import BALL, BY_SCATTERS, ROTATED, begin, phases_of
@@ -235,7 +236,9 @@ class Interrupt:
         self.left = line
 
     def __call__(self, frame: FrameType, event: str, _arg: object) -> Interrupt | None:
-        ours = frame.f_code.co_filename.endswith(("booked.py", "neyman.py", "_by_scatters.py"))
+        ours = frame.f_code.co_filename.endswith(
+            ("booked.py", "neyman.py", "scatters.py", "deviations.py")
+        )
         if ours and event == "line":
             self.left -= 1
             if self.left == 0:

@@ -167,7 +167,8 @@ def committed(kind: str) -> Experiment:
     mine = begin(kind, 900, 2)
     while not mine.trial.committed:
         mine.tell(pull(mine.ask(), 1))
-    mine.ask(300)
+    if not mine.finished:
+        mine.ask(300)
     return mine
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from typing import Any
 
@@ -121,6 +122,63 @@ def test_who_lost_too_many_rewards_can_explore_again(strategy: Strategy) -> None
         mine.ask(wait=False)
     assert finish(mine).books.asked.sum() <= 200
     assert not mine.explore(5).any()
+
+
+@NAMED
+def test_an_action_that_lost_all_its_rewards_is_tried_again(strategy: Strategy) -> None:
+    """The experiment waits, says why it cannot go on, and goes on within its budget."""
+    mine = experiment(strategy, rounds=900)
+    first = mine.ask()
+    lost = int(np.flatnonzero(first)[-1])
+    mine.tell(pull(first * (1 - ONE[lost]), 1))
+    assert mine.waiting and not mine.ask().any()
+    mine.write_off()
+    before = mine.to_json()
+    cure = rf"action {lost} has 0: wait for more, or try it again \(Experiment\.explore\)"
+    with pytest.raises(ValueError, match=cure):
+        mine.ask()
+    assert mine.to_json() == before
+    assert np.array_equal(mine.explore(5), 5 * ONE[lost])
+    mine = Experiment.from_json(mine.to_json())
+    mine.tell(pull(2 * ONE[lost], 2))
+    mine.tell(pull(mine.ask(wait=False), 3))
+    assert not mine.explore(5).any()
+    mine = finish(Experiment.from_json(mine.to_json()))
+    assert mine.books.asked.sum() == 900 and mine.books.written_off.sum() == first[lost] + 3
+    assert mine.estimate().estimable
+
+
+@NAMED
+def test_to_try_again_leaves_a_try_of_the_budget(strategy: Strategy) -> None:
+    mine = experiment(strategy, rounds=900)
+    first = mine.ask()
+    some = np.minimum(first, ONE[0])
+    mine.tell(pull(some, 1))
+    more = mine.explore(10**6)
+    assert (first + more).sum() == 899 and not mine.explore(1).any()
+    assert np.ptp(more[first > 0]) <= 1 and not more[first == 0].any()
+    with pytest.raises(ValueError, match=r"wait for more; the budget of 900 has no try left for"):
+        mine.ask(wait=False)
+    mine = Experiment.from_json(mine.to_json())
+    mine.tell(pull(2 * (first > 0), 2))
+    mine.tell(pull(mine.ask(wait=False), 3))
+    assert finish(mine).books.asked.sum() == 900
+
+
+@NAMED
+def test_stored_tries_that_were_made_again_fit_the_requested_ones(strategy: Strategy) -> None:
+    mine = experiment(strategy, rounds=900)
+    mine.ask()
+    mine.explore(20)
+    parts = json.loads(mine.to_json())
+    del parts["checksum"]
+    for wrong in (0, 19, 21):
+        parts["state"]["tried again"] = wrong
+        with pytest.raises(ValueError, match=r"state: .*(asked|tried again): must be"):
+            Experiment.from_json(json.dumps(parts))
+    del parts["state"]["tried again"]  # as earlier versions wrote it
+    with pytest.raises(ValueError, match=r"state: .*asked: must be at most"):
+        Experiment.from_json(json.dumps(parts))
 
 
 def test_who_has_no_exploration_cannot_explore_again() -> None:
