@@ -19,11 +19,13 @@ from speedbook.claims.rules import Verdict
 from speedbook.commands.exit_codes import ExitCode, before_the_work
 from speedbook.commands.reporter import Reporter
 from speedbook.notebook.find import find_notebook
-from speedbook.notebook.values import as_shown
 from speedbook.paths import find_root
 from speedbook.run.folder import RUNS
 from speedbook.run.listing import RunFolder, delete, may_be_deleted, run_folders
 from speedbook.text import counted, duration
+
+#: What the column of changed parameters shows instead of longer words.
+SHORT = {"at the defaults": "–", "parameters unknown": "unknown"}
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,7 @@ def clean_runs(asked: Filter, ask: Callable[[str], bool], reporter: Reporter) ->
         return ExitCode.WELL
     reporter.say("To be deleted:")
     for run in chosen:
-        changed = _changed(run) or ("at the defaults" if run.manifest else "parameters not known")
-        reporter.say(f"  {_short(run.path)}  {decimal(run.size)}  {run.state}, {changed}")
+        reporter.say(f"  {_short(run.path)}  {decimal(run.size)}  {run.state}, {run.in_words}")
     if not ask(f"Delete {counted(len(chosen), 'run')}, {_size(chosen)}?"):
         reporter.say("Nothing was deleted.")
         return ExitCode.WELL
@@ -103,19 +104,13 @@ def _cells(run: RunFolder, rows: Mapping[str, Mapping[str, Any]]) -> tuple[str, 
     manifest = run.manifest
     return (
         _short(run.path),
-        _changed(run) or ("–" if manifest else "not known"),
+        SHORT.get(run.in_words, run.in_words),
         verdicts_text(manifest.results.records, rows) if manifest else "–",
         f"{run.begun:%Y-%m-%d %H:%M}",
         duration(manifest.seconds) if manifest else "–",
         run.state,
         decimal(run.size),
     )
-
-
-def _changed(run: RunFolder) -> str:
-    changed = ", ".join(f"{name}={as_shown(value)}" for name, value in run.changed.items())
-    full = run.manifest is not None and run.manifest.setting == "full"
-    return f"--full: {changed}" if full else changed
 
 
 def verdicts_text(

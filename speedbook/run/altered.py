@@ -35,7 +35,11 @@ def contradictions(folder: Path, manifest: Manifest) -> list[str]:
         results = read_results(read_notebook(notebook))[0]
         found += [
             f"{MANIFEST} and {notebook.name}: {difference}"
-            for difference in manifest.results.differences(results, "is {} in one, {} in the other")
+            for difference in manifest.results.differences(
+                results,
+                f"is {{}} in {MANIFEST}, {{}} in {notebook.name}",
+                (f"is not in {notebook.name}", f"is not in {MANIFEST}"),
+            )
         ]
     records = folder / RESULTS / "records.json"
     if records.is_file():

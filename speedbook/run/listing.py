@@ -6,6 +6,7 @@ manifest, or a name that says why it has no manifest.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from speedbook.notebook.values import as_shown
 from speedbook.run.manifest import MANIFEST, Manifest, read_manifest
 
 State = Literal["finished", "failed", "interrupted", "unfinished"]
@@ -53,11 +55,24 @@ class RunFolder:
         return self.path.parent.name
 
     @property
-    def changed(self) -> dict[str, Any]:
-        """The parameters that differed from their defaults."""
+    def changed(self) -> dict[str, Any] | None:
+        """The parameters that differed from their defaults; None if they are unknown.
+
+        Of a run that was stopped, these are the parameters that it was given.
+        """
         if self.manifest is None:
-            return {}
+            return _given(self.path / f"{self.notebook}.ipynb")
         return {name: self.manifest.parameters[name] for name in self.manifest.changed}
+
+    @property
+    def in_words(self) -> str:
+        """The parameters that differed from their defaults, and the setting, in words."""
+        if self.changed is None:
+            return "parameters unknown"
+        changed = ", ".join(f"{name}={as_shown(value)}" for name, value in self.changed.items())
+        if self.manifest is not None and self.manifest.setting == "full":
+            return f"--full: {changed}"
+        return changed or "at the defaults"
 
 
 def run_folders(runs: Path) -> list[RunFolder]:
@@ -95,6 +110,15 @@ def _run_folder(path: Path) -> RunFolder | None:
         return None
     begun = datetime.strptime(name["time"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     return RunFolder(path, state, begun, manifest, _size(path), _sweep(path))
+
+
+def _given(notebook: Path) -> dict[str, Any] | None:
+    """Return the parameters that papermill wrote into a notebook before it ran; None if not."""
+    try:
+        given = json.loads(notebook.read_bytes())["metadata"]["papermill"]["parameters"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return given if isinstance(given, dict) else None
 
 
 def _sweep(run: Path) -> Path | None:

@@ -42,10 +42,18 @@ class Results(BaseModel):
     figures: dict[str, str] = {}
     tables: dict[str, str] = {}
 
-    def differences(self, other: Results, words: str = "was {}, is {}") -> list[str]:
-        """Return how the other results differ from these, a sentence for each difference."""
-        found = _changes("figure", self.figures, other.figures)
-        found += _changes("table", self.tables, other.tables)
+    def differences(
+        self,
+        other: Results,
+        words: str = "was {}, is {}",
+        alone: tuple[str, str] = ("is missing", "is new"),
+    ) -> list[str]:
+        """Return how the other results differ from these, a sentence for each difference.
+
+        ``alone`` are the words for what only these results have, and what only the others have.
+        """
+        found = _changes("figure", self.figures, other.figures, alone)
+        found += _changes("table", self.tables, other.tables, alone)
         for name in sorted({*self.records, *other.records}):
             mine, theirs = self.records.get(name, {}), other.records.get(name, {})
             for key in sorted({*mine, *theirs}):
@@ -55,10 +63,12 @@ class Results(BaseModel):
         return found
 
 
-def _changes(kind: str, before: dict[str, str], now: dict[str, str]) -> list[str]:
+def _changes(
+    kind: str, before: dict[str, str], now: dict[str, str], alone: tuple[str, str]
+) -> list[str]:
     words = {name: "shows other numbers" for name in before if before[name] != now.get(name)}
-    words |= dict.fromkeys(before.keys() - now.keys(), "is missing")
-    words |= dict.fromkeys(now.keys() - before.keys(), "is new")
+    words |= dict.fromkeys(before.keys() - now.keys(), alone[0])
+    words |= dict.fromkeys(now.keys() - before.keys(), alone[1])
     return [f"{kind} {name}: {words[name]}" for name in sorted(words)]
 
 

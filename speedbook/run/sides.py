@@ -15,6 +15,7 @@ from speedbook.notebook.files import code_cells, read_notebook
 from speedbook.notebook.parameters import Value, notebook_parameters
 from speedbook.run.altered import contradictions, executed_notebook, missing_files
 from speedbook.run.full_results import FULL_RESULTS, read_full_results
+from speedbook.run.listing import run_folders
 from speedbook.run.manifest import (
     MANIFEST,
     Environment,
@@ -168,18 +169,22 @@ def _from_path(name: str) -> Side:
 def _all_below(folder: Path) -> tuple[list[Member], list[str]]:
     """Return the finished runs below a folder, the last one for each set of parameters."""
     found: dict[tuple[str, str], Member] = {}
-    left_out = []
+    left_out = {}
+    for run in reversed(run_folders(folder)):
+        if run.state in ("failed", "interrupted"):
+            place = run.path.relative_to(folder).as_posix()
+            left_out[place] = f"{place} ({run.in_words})"
     for path in sorted((*folder.glob(f"*/{MANIFEST}"), *folder.glob(f"*/*/{MANIFEST}"))):
         place = path.parent.relative_to(folder).as_posix()
         if any(part.startswith(".") for part in path.relative_to(folder).parts):
             continue
         manifest = read_manifest(path, "")
         if manifest.failure:
-            left_out.append(place)
+            left_out.setdefault(place, place)
         else:
             member = _member(place, path.parent, manifest)
             found[member.notebook, key(member.parameters)] = member
-    return list(found.values()), left_out
+    return list(found.values()), [*left_out.values()]
 
 
 def _member(label: str, folder: Path, manifest: Manifest) -> Member:

@@ -24,6 +24,7 @@ from speedbook.claims.registry import REGISTRY, load_registry
 from speedbook.notebook.parameters import Value
 from speedbook.notebook.values import as_shown
 from speedbook.paths import write_atomically
+from speedbook.run.altered import missing_files
 from speedbook.run.cache import LOCK, PROSE, evidence_sources
 from speedbook.run.folder import Request
 from speedbook.run.manifest import Manifest, Setting, code_digest, named_files, read_manifest
@@ -222,7 +223,8 @@ def _key(values: Mapping[str, Value], files: Mapping[str, str]) -> str:
 def whole_run(folder: Path, stem: str) -> Manifest | None:
     """Return the manifest of a run folder if the run succeeded and every file is there, or None.
 
-    After a power cut a file may be empty, so the SHA-256 of each file of numbers is checked.
+    After a power cut a file may be empty, so the SHA-256 of each table and file of numbers is
+    checked.
     """
     with suppress(ValueError, OSError):
         manifest = read_manifest(folder)
@@ -230,7 +232,7 @@ def whole_run(folder: Path, stem: str) -> Manifest | None:
         if (
             not manifest.failure
             and all(page.stat().st_size for page in pages)
-            and all(file_sha256(folder / name) == sha for name, sha in manifest.numbers.items())
+            and not missing_files(folder, manifest)
         ):
             return manifest
     return None

@@ -292,9 +292,15 @@ def test_two_sweeps_are_paired_by_what_varies(tiny_book, outputs, tmp_path):
     shutil.copytree(broken, broken.with_name(broken.name + "-failed"))
     manifest = broken.with_name(broken.name + "-failed") / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"failure": ""', '"failure": "no"'))
+    stopped = broken.with_name(broken.name + "-interrupted")
+    stopped.mkdir()
+    given = {"metadata": {"papermill": {"parameters": {"n": 7}}}}
+    (stopped / "prop-1.ipynb").write_text(json.dumps(given))
     said = compare(tmp_path / "one", tmp_path / "two")
     assert "2 pairs of runs" in said and "seed: 4 → 5" in said
-    assert "only in B" in said and "left out, since it did not finish" in said
+    assert "only in B" in said
+    assert re.search(r"-failed \(seed=4(, n=2)?\): left out, since it did not finish", said)
+    assert "-interrupted (n=7): left out, since it did not finish" in said
     assert "limit" not in said and "more than 3.48 standard errors" in said
     found = json.loads(only(tiny_book.root, "json").read_text())
     assert sorted(pair["shared"]["n"] for pair in found["pairs"]) == [1, 2]
@@ -336,11 +342,14 @@ def manifest_with(folder, change):
     [
         (
             lambda m: m["results"]["records"]["prop-1"].update(estimate=9.0),
-            "claim prop-1: estimate is 9.0 in one, 1.003 in the other",
+            "claim prop-1: estimate is 9.0 in manifest.json, 1.003 in prop-1.ipynb",
         ),
-        (lambda m: m["results"]["records"].clear(), "claim prop-1: estimate is None in one"),
+        (
+            lambda m: m["results"]["records"].clear(),
+            "claim prop-1: estimate is None in manifest.json, 1.0",
+        ),
         (lambda m: m["results"]["figures"].update(line="0"), "figure line: shows other numbers"),
-        (lambda m: m["results"]["tables"].clear(), "table table-01.csv: is new"),
+        (lambda m: m["results"]["tables"].clear(), "table table-01.csv: is not in manifest.json"),
         (lambda m: m["parameters"].update(n=7), "has other parameters than the run"),
         (lambda m: m.update(code="0"), "has other parameters than the run"),
     ],

@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 
 from speedbook.commands.app import app
 from speedbook.run import workers
+from speedbook.run.listing import run_folders
 
 from .helpers import FIG, PROP, ROOT, SPEEDBOOK, start
 from .reruns import rerun
@@ -158,11 +159,13 @@ class TestKernels:
         progress = "open(os.environ['SPEEDLIB_PROGRESS_FILE'], 'w').write('1/2')"
         hanging = HANG.replace("\n", f"\n{progress}\n", 1)
         tiny_book.notebook(FIG, tiny_notebook("print('before')", f"{hanging}; x"))
-        ended, said = stop(tiny_book.root, *SPEEDBOOK, "rerun", "fig", kill=kill)
+        given = "-p", "x=6"
+        ended, said = stop(tiny_book.root, *SPEEDBOOK, "rerun", "fig", *given, kill=kill)
         assert ended == CODES[kill]
         assert "Traceback" not in said
         (folder,) = (tiny_book.root / "runs" / "fig").iterdir()
         assert not (folder / "manifest.json").exists()
+        assert [run.in_words for run in run_folders(folder.parents[1])] == ["x=6"]
         if kill != KILL:
             assert folder.name.endswith("-interrupted") and not folder.name.startswith(".")
             assert f"Interrupted: unfinished run: {folder}." in said.replace("\n", "")

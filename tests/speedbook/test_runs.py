@@ -55,6 +55,24 @@ def test_it_lists_what_was_changed_with_verdicts_state_and_size(book):
     assert said.index("x=7") < said.index("20250102T") < said.index("20250101T")
 
 
+def test_the_parameters_of_a_run_that_was_stopped_are_in_its_notebook(book):
+    place = book.root / "runs" / "fig" / "20250101T000000Z-0123abcd-interrupted"
+    row = r"20250101T000000Z-0123abcd- ?interrupted {} .*interrupted"
+    assert re.search(row.format("unknown"), runs())
+    cases = [
+        ({"x": 9, "seed": 2}, "x=9, seed=2", "x=9, seed=2"),
+        ({}, "at the defaults", "–"),
+        (7, "parameters unknown", "unknown"),
+    ]
+    for values, words, shown in cases:
+        notebook = {"metadata": {"papermill": {"parameters": values}}}
+        (place / "fig.ipynb").write_text(json.dumps(notebook))
+        (run,) = (each for each in run_folders(book.root / "runs") if each.path == place)
+        assert run.in_words == words
+        assert run.state == "interrupted" and run.manifest is None
+        assert shown in runs("--notebook", "fig", "--failed")
+
+
 def test_the_filters(book):
     said = runs("--failed")
     assert "x=7" in said and "x=6" not in said and "3 runs," in said
