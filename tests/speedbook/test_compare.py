@@ -1,4 +1,4 @@
-"""``speedbook compare``: the rule for noise, the pairs, and what is told, on the page too."""
+"""``speedbook compare`` of runs: the pairs, and what is told, on the page too."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
-from hypothesis import given
-from hypothesis import strategies as st
 from nbformat.v4 import new_output
 from scipy import stats
 from typer.testing import CliRunner
@@ -19,14 +17,9 @@ from typer.testing import CliRunner
 from speedbook.claims.registry import load_registry
 from speedbook.commands.app import app
 from speedbook.notebook.files import code_cells, read_notebook, write_notebook
-from speedbook.run.comparison import (
-    _count,
-    compare_records,
-    different_cells,
-    limit,
-    standard_error,
-)
+from speedbook.run.sweep import whole_run
 
+from .a_record import entry
 from .helpers import PROP, SPEEDBOOK, start
 from .reruns import folders, rerun
 
@@ -43,119 +36,6 @@ def compare(*arguments: object, code: int = 0) -> str:
     assert result.exit_code == code, result.output
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return " ".join(result.output.split())
-
-
-def entry(estimate, low, high, level=0.95, id="prop-1", verdict="supported"):
-    return {
-        "id": id,
-        "verdict": verdict,
-        "estimate": estimate,
-        "interval": [low, high],
-        "level": level,
-        "replications": None,
-        "seed": 3,
-        "details": {},
-    }
-
-
-# The rule
-
-
-@given(
-    st.floats(-1e3, 1e3),
-    st.floats(1e-3, 1e3),
-    st.floats(0.5, 0.9999),
-    st.floats(-1e4, 1e4),
-)
-def test_the_standard_error_is_that_of_the_interval(middle, error, level, towards):
-    half = error * stats.norm.ppf((1 + level) / 2)
-    found = standard_error(entry(middle, middle - half, middle + half, level), towards)
-    assert found == pytest.approx(error, rel=1e-6)
-
-
-ENTRIES = st.builds(
-    lambda middle, below, above, level: entry(middle, middle - below, middle + above, level),
-    st.floats(-1e3, 1e3),
-    st.floats(0, 10),
-    st.floats(0, 10),
-    st.sampled_from([0.9, 0.999, 1.0, None]),
-)
-
-
-@given(ENTRIES, ENTRIES)
-def test_the_order_of_the_sides_does_not_matter(a, b):
-    one, other = compare_records(a, b, 3), compare_records(b, a, 3)
-    assert one.difference == -other.difference
-    assert (one.gap, one.error, one.standard_errors) == (
-        other.gap,
-        other.error,
-        other.standard_errors,
-    )
-    assert one.beyond == other.beyond
-    assert not compare_records(a, a, 3).beyond
-
-
-@pytest.mark.parametrize("records", [1, 5, 30])
-def test_noise_alone_exceeds_the_limit_as_often_as_the_rule_says(records):
-    """With independent runs, one of the records or more does in at most `family` of cases."""
-    rng, family, cases = np.random.default_rng(1), 0.1, 4000
-    z = stats.norm.ppf(0.995)
-    a, b = rng.normal(size=(2, cases, records))
-    most = limit(records, family)
-    alarms = [
-        any(
-            compare_records(entry(x, x - z, x + z, 0.99), entry(y, y - z, y + z, 0.99), most).beyond
-            for x, y in zip(*case, strict=True)
-        )
-        for case in zip(a, b, strict=True)
-    ]
-    low, high = stats.binomtest(sum(alarms), cases).proportion_ci(0.9999)
-    assert low <= 1 - (1 - family / records) ** records <= high
-    assert low <= family
-
-
-def test_exact_records_differ_beyond_rounding_and_bounds_if_they_do_not_meet():
-    def found(a, b):
-        return compare_records(a, b, 3)
-
-    def exact(number):
-        return entry(number, number, number, None)
-
-    assert found(exact(1.0), exact(1.00001)).beyond
-    assert not found(exact(1.0), exact(1.0000001)).beyond
-    assert not found(exact(0.0), exact(1e-15)).beyond
-    assert found(exact(0.0), exact(1e-6)).beyond
-    apart = found(entry(1, 0.5, 1.5, 1.0), entry(3, 1.6, 4, 1.0))
-    assert (apart.kind, apart.beyond, apart.standard_errors) == ("bounds", True, None)
-    assert apart.gap == pytest.approx(0.1)
-    assert not found(entry(1, 0.5, 1.5, 1.0), entry(3, 1.4, 4, 1.0)).beyond
-    # Against noise the number itself counts.
-    assert found(exact(1.0), entry(2, 1.9, 2.1)).kind == "noise"
-
-
-def test_a_record_without_an_interval_is_compared_with_the_same_draws_alone():
-    def found(seed, replications=None, estimate=1.0):
-        return entry(estimate, estimate, estimate, None) | {
-            "seed": seed,
-            "replications": replications,
-        }
-
-    assert compare_records(found(3), found(3, estimate=2.0), 3).beyond
-    assert compare_records(found(None), found(None, estimate=2.0), 3).beyond
-    for other in (found(4, estimate=2.0), found(3, 50, estimate=2.0)):
-        said = compare_records(found(3), other, 3)
-        assert (said.kind, said.beyond, said.standard_errors) == ("draws", False, None)
-        # Noise with an interval is judged as ever.
-        assert compare_records(found(3), {**other, **entry(2, 1.9, 2.1)}, 3).kind == "noise"
-
-
-def test_an_interval_with_two_lengths_counts_on_the_side_of_the_other():
-    wide_above = entry(1.0, 0.9, 9.0, 0.99)
-    near, far = (compare_records(wide_above, entry(x, x, x, None), 3) for x in (0.0, 2.0))
-    assert near.beyond and not far.beyond
-
-
-# Runs
 
 
 class Outputs:
@@ -380,11 +260,12 @@ def test_files_that_are_missing_or_changed_are_told(tiny_book, outputs):
     assert f"B: results/{numbers.name} is missing" in compare(first, second)
 
 
-def test_heads_and_names_of_rows_are_no_cells():
-    a = [["", "x", "y"], ["0", "1", "2"], ["1", "3", "4"]]
-    b = [["", "x", "y"], ["0", "1", "9"]]
-    assert _count(a, b) == _count(b, a) == {"cells": 3, "of": 4}
-    assert _count(a, []) == _count([], a) == {"cells": 4, "of": 4}
+def test_a_run_whose_table_was_changed_is_not_whole(tiny_book, outputs):
+    """So a sweep runs its point again."""
+    folder = run()
+    assert whole_run(folder, "prop-1")
+    (folder / "results" / "table-01.csv").write_text("mine")
+    assert whole_run(folder, "prop-1") is None
 
 
 @pytest.mark.parametrize(
@@ -418,11 +299,6 @@ def test_a_folder_may_be_called_like_a_word(tiny_book, outputs):
     first = run(seed=4)
     (tiny_book.root / "full").symlink_to(first, target_is_directory=True)
     assert "No record differs" in compare("./full", "book")
-
-
-@given(st.lists(st.lists(st.text("ab", max_size=2), max_size=4), max_size=4))
-def test_a_table_does_not_differ_from_itself(table):
-    assert not any(mark for side in different_cells(table, table) for row in side for mark in row)
 
 
 @pytest.mark.slow
