@@ -124,6 +124,21 @@ def test_who_lost_too_many_rewards_can_explore_again(strategy: Strategy) -> None
     assert not mine.explore(5).any()
 
 
+def test_who_has_explored_half_of_the_budget_can_only_wait() -> None:
+    """The error no longer offers to explore again, since that would request nothing."""
+    mine = experiment(SPEED.practical(), rounds=200)
+    first = mine.ask()
+    with pytest.raises(ValueError, match=r"no action has two.*wait for more, or explore again \("):
+        mine.ask(wait=False)
+    assert mine.explore(10**6).sum() == 100 - first.sum() and not mine.explore(1).any()
+    over = r"no action has two .*; exploration has had half of the budget, so wait for rewards"
+    with pytest.raises(ValueError, match=over):
+        mine.ask(wait=False)
+    mine.tell(pull(2 * ONE[int(first.argmax())], 1))
+    with pytest.warns(UserWarning, match="too few rewards of exploration"):
+        assert mine.ask(wait=False).sum() == 100
+
+
 @NAMED
 def test_an_action_that_lost_all_its_rewards_is_tried_again(strategy: Strategy) -> None:
     """The experiment waits, says why it cannot go on, and goes on within its budget."""
