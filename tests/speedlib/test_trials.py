@@ -313,7 +313,7 @@ def test_a_trial_keeps_what_it_began_with(strategy: Strategy) -> None:
         ({"policy": [0.2, 0.2, 0.2, 0.2, 0.1]}, ValueError, "policy.*sum to 1.*0.9"),
         ({"policy": [0.9, 0.2, 0.1, 0.1, -0.3]}, ValueError, "policy.*at least 0.*-0.3.*action 4"),
         ({"rounds": 0}, ValueError, "rounds.*at least 1.*0"),
-        ({"rounds": 50.0}, TypeError, "rounds.*whole number.*50.0"),
+        ({"rounds": 50.5}, TypeError, "rounds.*whole number.*50.5"),
         ({"rounds": "50"}, TypeError, "rounds.*whole number.*'50'"),
         ({"rng": None}, TypeError, "rng.*Generator.*None"),
         ({"rng": -3}, ValueError, "rng.*at least 0.*-3"),
