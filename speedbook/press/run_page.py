@@ -197,7 +197,7 @@ def _lead_first(notebook: NotebookNode) -> None:
         return
     first, lead = notebook.cells[0], take_lead(notebook)
     below = deepcopy(first)
-    below.id = "below"
+    below.id = "below-the-lead"
     first.source, below.source = split_first(first)
     notebook.cells[:1] = [first, lead, below]
 

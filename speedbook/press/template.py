@@ -75,7 +75,7 @@ def as_page(
     minutes = counted(reading_minutes(notebook), "minute")
     # Both parts of the first cell may show its attachments.
     top, below = (copy.deepcopy(page.cells[0]) for _ in range(2))
-    below.id = "below"
+    below.id = "below-the-lead"
     top.source, below.source = first_cell(page.cells[0], minutes)
     cells = [top, *([lead] if lead else []), *([below] if below.source else [])]
     for cell in page.cells[1:]:
