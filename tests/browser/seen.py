@@ -65,9 +65,12 @@ SIDES = """() => [...document.querySelectorAll("table.dataframe")].flatMap(table
     [...row.cells].map((cell, place) =>
       [getComputedStyle(heads[place]).textAlign, getComputedStyle(cell).textAlign]))
 })"""
-#: Cells of a table that a style hides, so that the others of their row move to wrong columns.
+#: Cells of a table that a style hides, so that the others of their row move to wrong columns. A
+#: table whose rows are blocks has no columns: it needs neither heads nor dashes.
 HIDDEN_CELLS = """() => [...document.querySelectorAll("table.dataframe :is(th, td)")]
   .filter((cell) => cell.closest("table").checkVisibility() && !cell.checkVisibility())
+  .filter((cell) => !cell.matches(":is(thead *, td:has(> .sb-none))") ||
+    getComputedStyle(cell.closest("table").tBodies[0].rows[0]).display !== "block")
   .map((cell) => cell.outerHTML)"""
 #: Whether the table of each frame is wider, and what the frame draws, before and after it scrolls.
 FRAMES = """() => [...document.querySelectorAll(".output:has(table.dataframe)")].map(frame => {
