@@ -36,11 +36,11 @@ def check_count(name: str, value: Any, minimum: int, maximum: int | None = None)
     return int(value)
 
 
-def check_rounds(value: Any, minimum: int = 1) -> int:
+def check_rounds(value: Any, minimum: int = 1, maximum: int = MAX_COUNT) -> int:
     """Return a number of rounds: whole, as 2e3 is, and not beyond what floats count exactly."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
-    return check_count("rounds", value, minimum, MAX_COUNT)
+    return check_count("rounds", value, minimum, maximum)
 
 
 def check_number(

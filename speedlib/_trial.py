@@ -228,10 +228,12 @@ class Trial(ABC):
         wrong = rewards.counts != counts
         if wrong.any():
             place = tuple(map(int, np.argwhere(wrong)[0]))
+            single = not place[:-1]
             raise ValueError(
                 f"{rule} ({int(counts.sum())} in all); "
                 f"got {rewards.counts[place]} instead of {counts[place]} for action {place[-1]}"
-                + (f" of replication {place[:-1]}" if place[:-1] else "")
+                + ("" if single else f" of replication {place[:-1]}")
+                + ("; an Experiment also takes lost, late and extra rewards" if single else "")
             )
         return rewards
 

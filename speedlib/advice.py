@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from speedlib._scalars import check_rounds
 from speedlib.checks import check_choice, check_count
 from speedlib.strategies import (
     SPEED,
@@ -209,7 +210,7 @@ def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown")
         check_count("actions", actions, 2, MOST_ACTIONS),
         # With one feature all actions inform equally, once rewards are divided by it.
         check_count("dimension", dimension, 2, MOST_DIMENSIONS),
-        check_count("rounds", rounds, 1, MOST_ROUNDS),
+        check_rounds(rounds, 1, MOST_ROUNDS),
     )
     check_choice("noise", noise, NOISE)
     table, words = load("advice.json"), load("advice_words.json")

@@ -227,15 +227,15 @@ class Experiment:
         """Draw the actions of visitors, who come one after the other; these tries count as made.
 
         Each visitor's action is drawn in proportion to the tries that the plan still holds. So the
-        plan is met exactly at its end, and every probability is known before the draw. A visitor
-        does not wait: where `ask` returns 0, since rewards of exploration are owed, visitors get
-        more exploration, up to half of the budget.
+        plan is met exactly at its end, and every probability is known before the draw. Where `ask`
+        returns 0, since rewards of exploration are owed, visitors of `SPEED` get more exploration,
+        up to half of the budget; `BookedOptimism` and `AdaptiveNeyman` assign nobody until then.
 
         Parameters
         ----------
         visitors : int
-            Number of visitors, at least 1. Fewer are assigned if the plan ends first, or if it
-            cannot go on after some of them; the next call then raises the error.
+            Number of visitors, at least 1. Fewer are assigned if the plan ends or waits first, or
+            if it cannot go on after some of them; the next call then raises the error.
         wait : bool
             As for `ask`.
 

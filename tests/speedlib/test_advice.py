@@ -203,7 +203,7 @@ def test_the_advice_of_a_cell_follows_from_its_middle_ratios() -> None:
         ({"actions": 10**7}, ValueError, "actions: must be at most 1000000; got 10000000"),
         ({"dimension": 1}, ValueError, "dimension: must be at least 2; got 1"),
         ({"rounds": 0}, ValueError, "rounds: must be at least 1; got 0"),
-        ({"rounds": 3e3}, TypeError, "rounds: expected a whole number; got 3000.0"),
+        ({"rounds": 3e3 + 0.5}, TypeError, "rounds: expected a whole number; got 3000.5"),
         ({"actions": True}, TypeError, "actions: expected a whole number; got True"),
         (
             {"noise": "loud"},
@@ -218,6 +218,10 @@ def test_what_is_no_size_is_refused_by_name(
     with pytest.raises(error) as found:
         advise(**({"actions": 12, "dimension": 6, "rounds": 3000} | changes))
     assert str(found.value) == message
+
+
+def test_whole_floats_are_rounds() -> None:
+    assert advise(12, 6, 3e3) == advise(12, 6, 3000)  # type: ignore[arg-type]
 
 
 def test_an_answer_is_a_value() -> None:

@@ -390,9 +390,11 @@ def test_rewards_of_other_pulls_are_told_by_the_first_that_differs(replications)
     place = (3,) if replications is None else (1, 3)
     asked = counts[place]
     counts[place] += 2
-    where = "" if replications is None else r" of replication \(1,\)"
+    # Only a single trial can be played as an experiment, which takes such rewards.
+    more = "; an Experiment also takes lost, late and extra rewards"
+    end = more if replications is None else r" of replication \(1,\)"
     told = BALL.bandit.pull(counts, np.random.default_rng(1))
-    rule = rf"got {asked + 2} instead of {asked} for action 3{where}$"
+    rule = rf"got {asked + 2} instead of {asked} for action 3{end}$"
     with pytest.raises(ValueError, match=rule):
         trial.estimate(told)
 
