@@ -131,10 +131,17 @@ def warn_of_extra(books: Books, came: Counts, names: tuple[str, ...]) -> None:
         )
 
 
-def warn_if_over(finished: bool, books: Books) -> None:
-    """Warn the caller's caller that the budget has no tries left."""
+def warn_if_none(books: Books, *, finished: bool, waiting: bool) -> None:
+    """Warn the caller's caller that no try is left in the budget, or none before rewards come."""
+    owed = int(books.owed.sum())
+    if waiting:
+        warnings.warn(
+            f"rewards: what follows waits for those that are owed ({owed}), so no try is requested "
+            "now; pass them to `tell`, or go on without them by `wait=False`",
+            UserWarning,
+            stacklevel=3,
+        )
     if finished:
-        owed = int(books.owed.sum())
         first = (
             f"pass the {owed} owed rewards, as far as they come, to `tell`, and " if owed else ""
         )

@@ -1,7 +1,6 @@
 r"""A live experiment: rewards come late, some never, and the process may stop every night.
 
-`Experiment` keeps the books of a single trial. It plans batches of any size, takes rewards in any
-order and number, and says at any time what was requested, what came and what is still owed. Its
+`Experiment` plans batches of any size, takes rewards in any order, and keeps the books of both. Its
 text, `Experiment.to_json`, is all that has to be kept from one day to the next.
 
 *What is valid.* A strategy that explores and commits makes its last decision at the commitment: how
@@ -36,7 +35,7 @@ from speedlib._books import (
     names_of,
     share_out,
     told,
-    warn_if_over,
+    warn_if_none,
     warn_of_extra,
 )
 from speedlib._json import HEAD, check_sum, parts_of, read_parts, written
@@ -211,12 +210,12 @@ class Experiment:
         Warns
         -----
         UserWarning
-            If every try had been requested before.
+            If every try had been requested before, or owed rewards must come first.
         """
         size = None if size is None else check_count("size", size, 1, MAX_COUNT)
         check_flag("wait", wait)
         self._next_phase(wait)
-        warn_if_over(self.finished, self.books)
+        warn_if_none(self.books, finished=self.finished, waiting=self.waiting)
         if size is None or self.planned.sum() == 0:
             return self._book(self.planned)
         if size > self.planned.sum() and isinstance(self.trial, ExploreThenCommitTrial):
@@ -242,11 +241,10 @@ class Experiment:
         Warns
         -----
         UserWarning
-            If every try had been requested before.
+            If every try had been requested before, or owed rewards must come first.
         """
         check_count("visitors", visitors, 1, MAX_COUNT)
         check_flag("wait", wait)
-        warn_if_over(self.finished, self.books)
         actions: list[int] = []
         chances: list[Floats] = []
         for _ in range(visitors):
@@ -266,8 +264,10 @@ class Experiment:
             self._book(np.eye(1, len(probabilities), action, dtype=np.int64)[0])
             actions.append(action)
             chances.append(probabilities)
-        table = np.array(chances).reshape(len(actions), len(self.names))
+        if not actions:
+            warn_if_none(self.books, finished=self.finished, waiting=self.waiting)
         chosen = np.array(actions, dtype=np.int64)
+        table = np.array(chances).reshape(len(actions), len(self.names))
         return Assignment(chosen, table[np.arange(len(chosen)), chosen], table)
 
     def explore(self, size: int) -> Counts:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -128,21 +126,23 @@ def test_it_waits_for_what_is_owed_unless_it_is_told_not_to() -> None:
     mine = experiment(SPEED.practical(exploration_rounds=48))
     first = mine.ask()
     mine.tell(pull(first - (np.arange(8) == 0), 1))
-    assert not mine.ask().any()
+    with pytest.warns(UserWarning, match=r"^rewards: what follows waits for .* owed \(1\)"):
+        assert not mine.ask().any()
     assert not mine.trial.committed
     assert mine.ask(wait=False).sum() == 600 - 48
     assert mine.books.written_off.tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_zeros_of_a_plan_that_waits_differ_from_those_of_one_that_is_over() -> None:
-    """What waits is said by `waiting`; to ask after the end is warned of, and books nothing."""
+    """Both are warned of, each in its words, and neither books anything."""
     mine = experiment(SPEED.practical(exploration_rounds=48))
     assert not mine.waiting
     first = mine.ask()
     assert mine.waiting and not mine.finished
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.warns(UserWarning, match=r"owed \(48\).* `wait=False`$") as by:
         assert not mine.ask(5).any()
+    assert by[0].filename == __file__
+    assert mine.books.asked.sum() == 48
     mine.tell(pull(first, 1))
     assert not mine.waiting
     last = mine.ask()
