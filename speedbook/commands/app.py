@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from speedbook.commands.exit_codes import (
     CommandError,
@@ -62,6 +63,17 @@ def _renamed(given: bool) -> None:
         names = "--paper is now called --full, and notebooks/paper.yml is notebooks/full.yml"
         typer.secho(f"speedbook: {names}", err=True, fg="red")
         raise typer.Exit(ExitCode.USAGE)
+
+
+class _Assigning(TyperCommand):
+    """A command with ``-p NAME=VALUE``, which says so if name and value are two arguments."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for flag, name, value in zip(args, args[1:], args[2:], strict=False):
+            if flag == "-p" and "=" not in name and not value.startswith("-"):
+                said = f"-p: must read name=value, in one argument; got {name!r} and {value!r}"
+                raise typer.BadParameter(said, ctx)
+        return super().parse_args(ctx, args)
 
 
 Notebook = Annotated[
@@ -137,7 +149,7 @@ def build(
     raise end_with(command, "finished work is kept, and no file is half-written")
 
 
-@app.command(add_help_option=False)
+@app.command(cls=_Assigning, add_help_option=False)
 def rerun(
     context: typer.Context,
     notebook: Notebook = None,
@@ -186,7 +198,7 @@ def rerun(
     raise end_with(command, "there was nothing to keep yet")
 
 
-@app.command(name="sweep")
+@app.command(name="sweep", cls=_Assigning)
 def sweep_command(
     notebook: Notebook = None,
     assignments: Annotated[

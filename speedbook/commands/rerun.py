@@ -140,6 +140,8 @@ def _judge(root: Path, manifest: Manifest, reporter: Reporter) -> bool:
         else:
             reporter.differs(f"Claim {name}: {said}; the committed ledger says {_said(row)}.")
             same = False
+    if not same:
+        reporter.differs("A verdict is not the book's, so the exit code is 1; the run is complete.")
     return same
 
 

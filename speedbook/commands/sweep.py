@@ -24,7 +24,7 @@ from speedbook.paths import find_root, write_atomically
 from speedbook.run.execution import CELL_TIMEOUT, FULL_TIMEOUT, kernel_environment
 from speedbook.run.folder import RUNS, at_defaults
 from speedbook.run.joined import joined_table
-from speedbook.run.listing import FIGURES
+from speedbook.run.listing import FIGURES, delete, may_be_deleted, run_folders
 from speedbook.run.lock import only_one
 from speedbook.run.loopback import require_loopback
 from speedbook.run.manifest import read_manifest
@@ -202,8 +202,9 @@ def _summary(made: Sweep, options: Options, finished: Finished) -> str:
     jobs = min(options.jobs or PROCESSES, left)
     rounds = math.ceil(left / jobs)
     processes = "1 process" if jobs == 1 else f"{jobs} processes"
+    known = "finished points" if finished else "earlier runs, whose parameters may be others,"
     return (
-        f"{text}; about {_length(rounds * seconds)} on {processes}, judging by earlier runs of "
+        f"{text}; about {_length(rounds * seconds)} on {processes}, judging by {known} of "
         f"{duration(seconds)}."
     )
 
@@ -294,6 +295,10 @@ def _report(results: SweepResults, reporter: Reporter) -> ExitCode:
     from speedbook.press.sweep_page import TABLE, write_sweep_page
 
     made, failures = results.sweep, results.failures
+    if len(results.finished) == len(made.points):
+        # What a stopped command left is of no use once each of its points has been run.
+        runs = [run for run in run_folders(made.folder) if run.state == "interrupted"]
+        delete([run for run in runs if may_be_deleted(run, made.folder)], made.folder)
     if changed := read_code(at_defaults(made.base.root, made.base.name)).differences(
         made.plan.code
     ):

@@ -84,7 +84,9 @@ class Parameter:
                 value = float(value)
         # The exact type, since True is an instance of int.
         if type(value) is not SCALARS[element]:
-            raise ValueError(f"{self.name}: must be of type {self.type}; got {value!r}")
+            listed = self.type != element and isinstance(value, str) and len(value.split()) > 1
+            cure = "; put commas between the elements" if listed else ""
+            raise ValueError(f"{self.name}: must be of type {self.type}; got {value!r}{cure}")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{self.name}: must be finite; got {value!r}")
         if isinstance(value, float):

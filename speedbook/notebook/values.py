@@ -104,7 +104,7 @@ def explained(failure: str, parameters: Sequence[Parameter], values: Mapping[str
         )
         + f"; set another with -p {p.name}=…"
         for p in parameters
-        if _names_it(p.name, message)
+        if _names_it(p.name, message) or _shows(values[p.name], p.default, message)
     ]
     if not notes:
         return failure
@@ -118,6 +118,16 @@ def _names_it(name: str, message: str) -> bool:
         return True
     return bool(re.match(rf"{name}(\[.*?\])?( must|:|=)", message)) or bool(
         re.search(rf"[`'\"]{name}[`'\"]|\b{name}=", message)
+    )
+
+
+def _shows(value: Value, default: Value, message: str) -> bool:
+    """Return whether a message shows the text that was given, such as the name of a file."""
+    texts = value if isinstance(value, list) else [value]
+    return value != default and any(
+        isinstance(text, str) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", message)
+        for text in texts
+        if text
     )
 
 

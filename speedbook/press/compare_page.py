@@ -91,8 +91,9 @@ def _of_records(comparison: Comparison) -> str:
     verb = "differs" if beyond == 1 else "differ"
     first = f"{differ} {verb} beyond noise." if beyond else "No record differs beyond noise."
     if exact:
-        first = f"{first[:-1]}, {exact} of them without any noise."
-    verb = "verdict is" if moved == 1 else "verdicts are"
+        kind = "is" if exact == 1 else "are"
+        first = f"{first[:-1]}; {exact} of these {beyond} {kind} computed without noise."
+    verb = "verdicts are" if moved > 1 else "verdict is"
     return f"{first} {moved or 'No'} {verb} different."
 
 
@@ -109,11 +110,11 @@ def _of_figures_and_tables(comparison: Comparison) -> str:
     if not parts:
         return ""
     cells = [table for pair in comparison.pairs for table in pair.tables.values() if table.of]
-    text = f"Other numbers are in {' and '.join(parts)}"
+    text = f"Numbers are different in {' and '.join(parts)}"
     if cells:
         differ, of = (sum(getattr(table, what) for table in cells) for what in ("cells", "of"))
         text += f" ({differ} of their {counted(of, 'cell')})"
-    return f"{text}; whether that is noise is not tested."
+    return f"{text}; the comparison does not test whether that is noise."
 
 
 def rule_text(comparison: Comparison) -> str:

@@ -108,8 +108,8 @@ class Manifest(_Part):
     time. ``failure`` says in which cell the run failed and why; after a success it is empty.
     ``numbers`` are the files with the numbers of tables and figures, by their paths in the folder,
     with their SHA-256; comparisons of runs ignore them, and manifests of earlier runs have none.
-    ``files`` are the files that parameters name, such as a user's table, with their SHA-256; in
-    earlier runs it is None.
+    ``files`` are the files that parameters name, such as a user's table, with their SHA-256; a file
+    that did not exist is not among them. In earlier runs it is None.
     """
 
     format: Literal[1] = 1
@@ -141,9 +141,13 @@ class Manifest(_Part):
         changed += self.environment.differences(other.environment)
         if self.files is None or other.files is None:
             return changed
-        # A file of another name is another value of the parameter, which is reported elsewhere.
-        both = self.files.keys() & other.files.keys()
-        before, now = ({name: of[name] for name in both} for of in (self.files, other.files))
+        # A file of another name is another value of the parameter, which is reported elsewhere. One
+        # that both name may have been missing in one of them.
+        both = _all_texts(self.parameters) & _all_texts(other.parameters)
+        before, now = (
+            {name: sha256 for name, sha256 in files.items() if name in both}
+            for files in (self.files, other.files)
+        )
         return changed + _changes("file", before, now, IN_TIME)
 
 
@@ -168,8 +172,12 @@ def read_environment(root: Path) -> Environment:
 
 def named_files(root: Path, values: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of each file that a parameter names by a path; paths start at `root`."""
-    texts = {text for value in values.values() for text in _texts(value)}
-    return {text: file_sha256(path) for text in sorted(texts) if (path := _file(root, text))}
+    texts = sorted(_all_texts(values))
+    return {text: file_sha256(path) for text in texts if (path := _file(root, text))}
+
+
+def _all_texts(values: Mapping[str, Any]) -> set[str]:
+    return {text for value in values.values() for text in _texts(value)}
 
 
 def _texts(value: Any) -> list[str]:

@@ -415,6 +415,7 @@ class ExploreThenCommitTrial(LivingTrial):
         if self._pooled is None:
             raise RuntimeError(
                 f"{self.name}: exploration is not finished; pass its rewards first: by `tell` "
-                "and `ask` of an Experiment, or `next_counts` of a trial"
+                "and `ask` of an Experiment (`ask(wait=False)` goes on without rewards that are "
+                "lost), or `next_counts` of a trial"
             )
         return self._pooled

@@ -103,7 +103,7 @@ def only(root, ending):
 def test_two_runs_within_noise_are_0(tiny_book, outputs):
     said = compare(run(seed=4), run(seed=5))
     assert "seed: 4 → 5" in said
-    assert "No record differs beyond noise. No verdicts are different." in said
+    assert "No record differs beyond noise. No verdict is different." in said
     assert "1.00 [0.90, 1.10]" in said and re.search(r"\+0\.00\d* 0\.0 ", said)
     assert "figure line: same" in said and "table table-01.csv: same" in said
 
@@ -117,7 +117,7 @@ def test_a_difference_beyond_noise_is_1_and_says_how_large(tiny_book, outputs):
     assert "Claim prop-1: ? inconclusive in A, ✗ contradicted in B." in said
     assert "figure line: differs" in said
     assert "table table-01.csv: differs in 1 of 2 cells" in said
-    assert "Other numbers are in 1 of 1 figure and 1 of 1 table (1 of their 2 cells)" in said
+    assert "Numbers are different in 1 of 1 figure and 1 of 1 table (1 of their 2 cells)" in said
     assert "limit" not in said and "more than 3.29 standard errors" in said
     found = json.loads(only(tiny_book.root, "json").read_text())
     assert (found["a"], found["b"], found["beyond_noise"]) == (str(a), str(b), True)

@@ -138,6 +138,7 @@ def test_tables_and_figures_are_also_plain_numbers_with_all_their_digits(rich_ru
 def test_a_verdict_that_moved_is_told_and_is_1(rich_run):
     _, _, said = rich_run
     assert "Claim prop-1: contradicted, 2; the committed ledger says checked, 1." in said
+    assert "A verdict is not the book's, so the exit code is 1; the run is complete." in said
 
 
 @pytest.mark.slow
@@ -298,3 +299,9 @@ def test_a_file_that_a_parameter_names_belongs_to_the_circumstances(
     assert "The circumstances differ:" in said
     assert "file log.csv was " in said
     assert "file other.csv" not in said
+    # A file that one of the runs did not find is a difference, too.
+    tiny_book.write("none.csv", "a\n")
+    (tiny_book.root / "other.csv").unlink()
+    said = rerun("--from", folder)
+    assert "file none.csv was missing, is " in said
+    assert re.search(r"file other.csv was \w+, is missing", said)

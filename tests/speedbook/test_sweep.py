@@ -294,8 +294,9 @@ def test_a_dry_run_shows_points_and_time_and_runs_nothing(swept):
     assert "how long a point takes is unknown" in said
     assert ran(swept) == [] and swept.snapshot() == before
     swept.write(f"_build/cache/{PROP}/key.json", json.dumps({"seconds": 90.0}))
-    assert "about 3.0 minutes on 2 processes, judging by earlier runs of 90 seconds" in sweep(
-        *GRID, "--dry-run"
+    assert (
+        "about 3.0 minutes on 2 processes, judging by earlier runs, whose parameters may be others, of 90 seconds"
+        in sweep(*GRID, "--dry-run")
     )
     assert "about 90 seconds on 4 processes" in sweep(*GRID, "--dry-run", "--jobs", 9)
     sweep(*GRID)
@@ -305,7 +306,13 @@ def test_a_dry_run_shows_points_and_time_and_runs_nothing(swept):
     # Runs of another sweep give the time, too: here a tenth of a second.
     sweep("prop-1", "-p", "n_actions=7")
     said = sweep("prop-1", "-p", "n_actions=8", "--dry-run")
-    assert "about 1 second on 1 process, judging by earlier runs of 1 second" in said
+    assert (
+        "about 1 second on 1 process, judging by earlier runs, whose parameters may be others, of 1 second"
+        in said
+    )
+    sweep("prop-1", "-p", "n_actions=9,13", code=3)
+    said = sweep("prop-1", "-p", "n_actions=9,13", "--dry-run")
+    assert "judging by finished points of 1 second" in said
 
 
 def test_points_come_from_a_table_too(swept):

@@ -98,6 +98,11 @@ def test_text_is_read_by_the_type_of_the_parameter(name, text, value):
         ("rule", "round", "rule: must be one of floor, ceil; got 'round'"),
         ("rounds", "1,x", "rounds: must be of type list[int]; got 'x'"),
         ("rounds", "[1, [2]]", "rounds: must be of type list[int]; got ['2']"),
+        (
+            "rounds",
+            "1 2",
+            "rounds: must be of type list[int]; got '1 2'; put commas between the elements",
+        ),
         ("rounds", "[]", "rounds: must hold at least one element"),
         ("rounds", "[1,", "rounds: must be of type list[int]; got '[1,'"),
         ("rounds", "[50,100", "rounds: must be of type list[int]; got '[50,100'"),
