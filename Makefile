@@ -118,7 +118,11 @@ advice: $(READY)  ## measure the table of speedlib.advise again (some minutes)
 mutants: $(READY)  ## put faults into speedlib on purpose, and store which check notices each (over an hour)
 	@$(PY) -m tools.mutants
 
+# Marks given by hand cannot be computed again.
 clean:  ## remove all that was built (the environment in .venv stays)
+	@if [ -d _build/class/grading ] && [ "$(GRADING)" != delete ]; then \
+	  echo "make: _build/class/grading holds what you graded and the marks that you gave by hand. Move this folder to" \
+	    "another place, or delete it, too: make clean GRADING=delete" >&2; exit 1; fi
 	@if test -f _build/lock && $(PY) -c "" 2>/dev/null; then $(PY) -m speedbook.run.lock $(REMOVE); else $(REMOVE); fi
 
 # The environment is made again when the lock changes, and the book's project is installed again when its pyproject.toml

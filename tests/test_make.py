@@ -222,6 +222,17 @@ def test_make_packs_and_grades_hand_ins(checkout: Path) -> None:
 
 @needs_make
 @pytest.mark.slow
+def test_make_clean_deletes_no_marks_without_a_word(checkout: Path) -> None:
+    grading = checkout / "_build" / "class" / "grading"
+    grading.mkdir(parents=True)
+    code, said, _ = make(checkout, "clean")
+    assert code == 2 and "marks that you gave by hand" in said and grading.is_dir()
+    code, _, _ = make(checkout, "clean", "GRADING=delete")
+    assert code == 0 and not (checkout / "_build").exists()
+
+
+@needs_make
+@pytest.mark.slow
 def test_only_another_lock_makes_the_environment_anew(checkout: Path) -> None:
     """A copy, or a container, may give files any dates, and be read-only."""
     for stamp in (checkout / ".venv").glob("*.stamp"):

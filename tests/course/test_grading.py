@@ -16,13 +16,14 @@ from nbformat.v4 import new_output
 
 from speedbook.notebook.files import code_cells, to_notebook
 from tools.course import __main__ as course
-from tools.course.feedback import FAILED, LEFT_OUT, HideTests, offline
+from tools.course.feedback import FAILED, LEFT_OUT, HideTests, name_parts, offline
 from tools.course.grade import (
     CONFIG,
     ORIGIN,
     SETTINGS,
     Limits,
     Row,
+    full_score,
     missing_cells,
     table,
     write_tables,
@@ -218,8 +219,12 @@ def test_marks_given_by_hand_come_into_the_summary(graded: Path, tmp_path: Path)
             "WHERE name = 'why')"
         )
     database.close()
+    assert float(rows(graded)["right"]["max_score"]) == full_score(tiny.assignment())
+    assert "Not marked yet, out of 4.0" in pages(graded)["right"]
+    assert "1 answer is not marked yet" in pages(graded)["right"]
     assert course.main(["feedback", "--out", str(graded)]) == course.ODD
     assert float(rows(graded)["right"]["score"]) == 8.5
+    assert "marked yet" not in pages(graded)["right"]
     assert rows(graded)["crashing"]["status"] == "kernel died"
     assert rows(graded)["notes"]["status"] == "not matched"
     assert rows(graded)["unchecked"]["notes"] == "a check is missing: test-count"
@@ -228,15 +233,32 @@ def test_marks_given_by_hand_come_into_the_summary(graded: Path, tmp_path: Path)
 
 
 def test_a_table_has_a_row_for_what_was_not_handed_in(tmp_path: Path) -> None:
-    missing = Row("=SUM(A1)", "hand-in-2")
+    missing = Row("=SUM(A1)", "hand-in-2", max_score=8)
     assert "not handed in" in table([missing])
     summary, _ = write_tables([missing], tmp_path)
     assert "'=SUM(A1)," in summary.read_text(encoding="utf-8")
-    # Its points are out of as many as those of others.
-    done = Row("Ada", "hand-in-2", "graded", 3, 8)
-    summary, _ = write_tables([missing, done, Row("Ada", "hand-in-3")], tmp_path)
-    rows = list(csv.DictReader(io.StringIO(summary.read_text(encoding="utf-8"))))
-    assert [row["max_score"] for row in rows] == ["8", "8", "0.0"]
+    (row,) = csv.DictReader(io.StringIO(summary.read_text(encoding="utf-8")))
+    assert (row["score"], row["max_score"]) == ("0.0", "8")
+
+
+def test_a_page_lists_tasks_and_what_waits_for_a_mark(tmp_path: Path) -> None:
+    notebook = hand_ins(ROOT / "notebooks/class", {})["hand-in-4"].notebook
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<div class="panel-heading"><h4>hand-in-4 (Score: 2.0 / 25.0)</h4><div id="toc"><ol>'
+        '<li><a href="#comment-answer-judgement">Comment</a></li>'
+        '<li><a href="#answer-judgement">Coding free-response</a> (Score: 0.0 / 1.0)</li>'
+        '<li><a href="#check-judgement">Test cell</a> (Score: 1.0 / 1.0)</li></ol></div></div>'
+        '<a name="answer-judgement"></a><span class="pull-right">Score: 0.0 / 1.0</span>',
+        encoding="utf-8",
+    )
+    name_parts(page, notebook, ["answer-judgement"])
+    text = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").get_text(" ")
+    assert " ".join(text.split()) == (
+        "hand-in-4 (Score so far: 2.0 / 25.0; 1 answer is not marked yet) Task 20: comment "
+        "Task 20: answer (Not marked yet, out of 1.0) Task 20: tests (Score: 1.0 / 1.0) "
+        "Not marked yet, out of 1.0"
+    )
 
 
 def test_a_missing_check_is_named_by_its_task() -> None:

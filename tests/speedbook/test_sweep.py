@@ -26,6 +26,7 @@ PARAMETERS = (
     "sizes: list[int] = [1]  # sizes\n"
     "seed: int = 7  # of the run [0 ..]"
 )
+EARLIER = "judging by earlier runs, whose parameters may be others, of"
 #: Says what the notebook computes, also to the tests' stand-in for kernels.
 FORMULA = "n_actions * high_variance"
 
@@ -294,10 +295,7 @@ def test_a_dry_run_shows_points_and_time_and_runs_nothing(swept):
     assert "how long a point takes is unknown" in said
     assert ran(swept) == [] and swept.snapshot() == before
     swept.write(f"_build/cache/{PROP}/key.json", json.dumps({"seconds": 90.0}))
-    assert (
-        "about 3.0 minutes on 2 processes, judging by earlier runs, whose parameters may be others, of 90 seconds"
-        in sweep(*GRID, "--dry-run")
-    )
+    assert f"about 3.0 minutes on 2 processes, {EARLIER} 90 seconds" in sweep(*GRID, "--dry-run")
     assert "about 90 seconds on 4 processes" in sweep(*GRID, "--dry-run", "--jobs", 9)
     sweep(*GRID)
     said = sweep(*GRID, "--dry-run")
@@ -306,10 +304,7 @@ def test_a_dry_run_shows_points_and_time_and_runs_nothing(swept):
     # Runs of another sweep give the time, too: here a tenth of a second.
     sweep("prop-1", "-p", "n_actions=7")
     said = sweep("prop-1", "-p", "n_actions=8", "--dry-run")
-    assert (
-        "about 1 second on 1 process, judging by earlier runs, whose parameters may be others, of 1 second"
-        in said
-    )
+    assert f"about 1 second on 1 process, {EARLIER} 1 second" in said
     sweep("prop-1", "-p", "n_actions=9,13", code=3)
     said = sweep("prop-1", "-p", "n_actions=9,13", "--dry-run")
     assert "judging by finished points of 1 second" in said

@@ -179,7 +179,7 @@ def report(
     absent = grading.nobodys(rows)
     print(f"\n{grading.table([row for row in rows if row.hand_in not in absent])}")
     if absent:
-        print(f"\nNobody handed in: {', '.join(absent)}. The table has no rows for that.")
+        print(f"\nNobody handed in: {', '.join(absent)}. The table above leaves that out.")
     print(f"\nTables: {', '.join(map(_shown, tables))}")
     print(f"Pages for students: {_shown(course / 'feedback')}/<student>/<hand-in>/")
     if lines := told(marks):
@@ -198,10 +198,8 @@ def report(
         print(done)
         return GRADED
     counts = ", ".join(f"{count} {status}" for status, count in odd.items())
-    print(
-        f"{done} Exit code 1, which make calls an error, means that something above needs your "
-        f"attention: {counts}."
-    )
+    called = ", which make calls an error," if limits else ""
+    print(f"{done} Exit code 1{called} means that something above needs your attention: {counts}.")
     return ODD
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ HIDDEN = "HIDDEN TESTS"
 #: What the page says in place of a hidden test's own words.
 FAILED = "A test that this page does not show failed."
 LEFT_OUT = "(Left out: it shows a hidden test.)"
+#: How a hand-in heads a task, and what nbgrader writes of a cell.
+TASK = re.compile(r"^#+ (Task \d+)", re.M)
+SCORE = re.compile(r"Score: [\d.]+ / ([\d.]+)")
 ANSI = re.compile(r"\x1b\[[\d;]*m")
 #: A browser then loads nothing and runs no script, whatever a submission put on the page.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:"
@@ -127,6 +131,47 @@ def make_offline(path: Path, root: Path) -> None:
     """Rewrite a page of feedback so that it needs no network and names no local folder."""
     text = path.read_text(encoding="utf-8").replace(f"{root}{os.sep}", "").replace(str(root), ".")
     write_atomically(path, offline(text))
+
+
+def name_parts(path: Path, notebook: NotebookNode, waiting: Collection[str]) -> None:
+    """Name the tasks in a page's list of contents, and say which answers still wait for a mark."""
+    soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    about = {each.get("grade_id"): each for each in map(nbgrader_of, notebook.cells)}
+    for cell, task in tasks(notebook).items():
+        part = "answer" if about[cell].get("solution") else "tests"
+        for place, called in ((cell, part), (f"comment-{cell}", "comment")):
+            for link in soup.select(f'#toc a[href="#{place}"]'):
+                link.string = f"{task}: {called}"
+    for cell in waiting:
+        for link in soup.select(f'#toc a[href="#{cell}"]'):
+            _not_marked(link.parent)
+        for anchor in soup.select(f'a[name="{cell}"]'):
+            _not_marked(anchor.find_next("span", class_="pull-right"))
+    if waiting and (head := soup.select_one(".panel-heading > h4")):
+        verb = "answer is" if len(waiting) == 1 else "answers are"
+        head.string = re.sub(
+            r"Score: ([\d.]+ / [\d.]+)",
+            rf"Score so far: \1; {len(waiting)} {verb} not marked yet",
+            head.get_text(),
+        )
+    write_atomically(path, str(soup))
+
+
+def _not_marked(part: Tag | NavigableString | None) -> None:
+    texts = part.find_all(string=SCORE) if isinstance(part, Tag) else []
+    for text in texts:
+        text.replace_with(SCORE.sub(r"Not marked yet, out of \1", str(text)))
+
+
+def tasks(notebook: NotebookNode) -> dict[str, str]:
+    """Return the task, such as "Task 3", of each cell that nbgrader knows."""
+    found, task = dict[str, str](), ""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (heads := TASK.findall(cell.source)):
+            task = heads[-1]
+        if task and (name := nbgrader_of(cell).get("grade_id")):
+            found[name] = task
+    return found
 
 
 def offline(page: str) -> str:

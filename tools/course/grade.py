@@ -22,7 +22,7 @@ from speedbook.notebook.files import cell_name, code_cells, read_notebook
 from speedbook.paths import write_atomically
 from speedbook.run.kernels import own_settings, put_into
 from tools.course.execution import DIED, NOT_RUN, TOO_LONG
-from tools.course.feedback import make_offline, offline
+from tools.course.feedback import make_offline, name_parts, offline, tasks
 from tools.course.folder import Course, CourseError
 from tools.course.hand_ins import HandIn, graded_ids, nbgrader_of
 from tools.course.marks import ABSENT, KEPT, MARKS, UNGRADED, Mark, carry, write_marks
@@ -54,8 +54,6 @@ NOT_HANDED_IN, GRADED, DEAD, LATE, FAILED, NOT_MATCHED = (
 #: The statuses of rows for which there is no page by nbgrader.
 WITHOUT_PAGE = (NOT_HANDED_IN, FAILED, NOT_MATCHED)
 OVER = "took longer than"
-#: How a hand-in heads a task.
-TASK = re.compile(r"^#+ (Task \d+)", re.M)
 FIELDS = "student,hand_in,score,max_score,to_mark,status,notes,named,file,feedback".split(",")
 
 
@@ -167,7 +165,11 @@ def grade(
         say(f"{row.student}, {row.hand_in}: {points(row)}, {row.status}")
     given = {(row.student, row.hand_in) for row in rows}
     for student in found.students:
-        rows += [Row(student, name) for name in hand_ins if (student, name) not in given]
+        rows += [
+            Row(student, name, max_score=full_score(hand_ins[name]))
+            for name in hand_ins
+            if (student, name) not in given
+        ]
     rows += [
         Row(fault.student, "", NOT_MATCHED, notes=[fault.why], file=fault.place)
         for fault in found.unmatched
@@ -176,6 +178,12 @@ def grade(
         write_marks(course, list(compared.values()))
     rows.sort(key=lambda row: (row.student.casefold(), row.hand_in))
     return rows, list(compared.values())
+
+
+def full_score(hand_in: HandIn) -> float:
+    """Return the points that a hand-in can have."""
+    cells = map(nbgrader_of, hand_in.notebook.cells)
+    return sum(float(about.get("points", 0)) for about in cells if about.get("grade"))
 
 
 def clear(course: Path, marks: Sequence[Mark]) -> None:
@@ -214,6 +222,8 @@ def renew(course: Path, root: Path) -> list[Row]:
             student = Path(row.feedback).parts[1]
             write_page(folder, student, row.hand_in, root)
             read_scores(folder, student, row)
+        else:
+            row.max_score = float(line["max_score"])
         row.notes += [note for note in line["notes"].split("; ") if note not in row.notes]
         row.notes = [note for note in row.notes if note]
         rows.append(row)
@@ -304,19 +314,22 @@ def end_all(mark: str) -> None:
 
 
 def read_scores(folder: Course, student: str, row: Row) -> None:
-    """Put into a row what nbgrader found, and what happened during grading."""
+    """Put into a row what nbgrader found and what happened; the page says what waits for a mark."""
     from nbgrader.api import Gradebook
 
-    name = row.hand_in
+    name, waiting = row.hand_in, list[str]()
     with Gradebook(f"sqlite:///{folder.path.resolve() / 'gradebook.db'}", "class") as book:
         graded = book.find_submission_notebook(name, name, student)
         row.score, row.max_score = float(graded.score), float(graded.max_score)
         for each in graded.grades:
             row.cells[each.name] = float(each.score), float(each.max_score)
-            row.to_mark += bool(each.needs_manual_grade)
+            if each.needs_manual_grade:
+                waiting.append(each.name)
+    row.to_mark = len(waiting)
     row.status = GRADED
     notebook = read_notebook(folder.autograded(student, name))
     row.notes += missing_cells(read_notebook(folder.source(name)), notebook)
+    name_parts(folder.feedback(student, name), notebook, waiting)
     for cell in code_cells(notebook):
         errors = {output.get("ename") for output in cell.outputs if "ename" in output}
         called = nbgrader_of(cell).get("grade_id") or cell_name(notebook, cell)
@@ -334,14 +347,11 @@ def read_scores(folder: Course, student: str, row: Row) -> None:
 
 def missing_cells(source: NotebookNode, submitted: NotebookNode) -> list[str]:
     """Return a remark for each cell with points that a submission lacks."""
-    there, task, remarks = set(graded_ids(submitted)), "", []
-    for cell in source.cells:
-        if cell.cell_type == "markdown" and (heads := TASK.findall(cell.source)):
-            task = heads[-1].lower()
-        about = nbgrader_of(cell)
-        if about.get("grade") and about["grade_id"] not in there:
+    there, task, remarks = set(graded_ids(submitted)), tasks(source), []
+    for about in map(nbgrader_of, source.cells):
+        if about.get("grade") and (name := about["grade_id"]) not in there:
             what = "an answer" if about.get("solution") else "a check"
-            remarks.append(f"{what} is missing: {task or about['grade_id']}")
+            remarks.append(f"{what} is missing: {task.get(name, name).lower()}")
     return remarks
 
 
@@ -399,16 +409,11 @@ def write_tables(rows: Sequence[Row], course: Path) -> list[Path]:
 
     What was not handed in has no points, out of those that a submission can have.
     """
-    full: dict[str, float] = {}
-    for row in rows:
-        full[row.hand_in] = max(full.get(row.hand_in, 0.0), row.max_score)
     summary, cells = io.StringIO(), io.StringIO()
     writer = csv.DictWriter(summary, FIELDS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for row in rows:
         values = vars(row) | {"notes": "; ".join(row.notes)}
-        if row.status == NOT_HANDED_IN:
-            values["max_score"] = full[row.hand_in]
         writer.writerow({name: safe(value) for name, value in values.items()})
     by_cell = csv.writer(cells, lineterminator="\n")
     by_cell.writerow(["student", "hand_in", "cell", "score", "max_score"])

@@ -24,6 +24,8 @@ LARGEST = 50_000_000
 LITTER = re.compile(r"(?:^|/)(?:\.[^/]*|__MACOSX|__pycache__|Thumbs\.db|desktop\.ini)(?:/|$)")
 #: What a second copy of a file has in its name.
 COPY = re.compile(r"(?:[ _-]*\(\d+\)|[ _-]*copy ?\d*)+$", re.I)
+#: What Moodle adds to the names of what it hands out.
+MOODLE = re.compile(r"_\d+_assignsubmission_(?:file|onlinetext)_?")
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ def _add(found: Found, path: Path, files: list[File], hand_ins: Mapping[str, Han
             others.append(file.place)
             continue
         matched = True
-        student = path.name if path.is_dir() else path.stem
+        student = MOODLE.sub("", path.name if path.is_dir() else path.stem)
         if path.suffix == ".ipynb" and not path.is_dir():
             student = owner(path.stem, hand_ins) or named or path.stem
         student = _known(found, " ".join(student.split()))
@@ -172,7 +174,7 @@ def _add(found: Found, path: Path, files: list[File], hand_ins: Mapping[str, Han
 def _owner_of(path: Path, hand_ins: Iterable[str]) -> str:
     """Return whose an entry of the folder is by its name alone."""
     if path.is_dir() and not path.is_symlink():
-        return " ".join(path.name.split())
+        return " ".join(MOODLE.sub("", path.name).split())
     return " ".join((owner(path.stem, hand_ins) or path.stem).split())
 
 
@@ -205,8 +207,10 @@ def owner(stem: str, hand_ins: Iterable[str]) -> str:
     --------
     >>> [owner(stem, ["hand-in-1"]) for stem in ("Ada Lovelace_hand-in-1 (2)", "Hand-in-1")]
     ['Ada Lovelace', '']
+    >>> owner("Ada Lovelace_4711_assignsubmission_file_hand-in-1", ["hand-in-1"])
+    'Ada Lovelace'
     """
-    stem = COPY.sub("", stem)
+    stem = COPY.sub("", MOODLE.sub("", stem))
     for name in sorted(hand_ins, key=len, reverse=True):
         stem = re.sub(re.escape(name), " ", stem, flags=re.I)
     return COPY.sub("", stem).strip(" _-.,")
@@ -220,7 +224,7 @@ def _known(found: Found, student: str) -> str:
 
 def folded(name: str) -> str:
     """Return a name in the form in which names are compared."""
-    return unicodedata.normalize("NFC", name).casefold()
+    return re.sub(r"[\s_-]+", " ", unicodedata.normalize("NFC", name)).strip().casefold()
 
 
 def _keep_newest(found: Found) -> None:
@@ -249,7 +253,7 @@ def _look_at_names(found: Found, hand_ins: Mapping[str, HandIn]) -> None:
             continue
         others = by_name[folded(each.named), each.hand_in] - {each.student}
         if each.named and others:
-            found.note(each, f"has the numbers of {each.named}, like {', '.join(sorted(others))}")
+            found.note(each, f"names {each.named}, as does {', '.join(sorted(others))}")
 
 
 def identifiers(students: list[str]) -> dict[str, str]:
