@@ -106,11 +106,11 @@
     arrow: "An arrow is an action: its direction and length say what a pull of it measures. Drag its ring.",
     noise: {
       Sigma:
-        "The dashed ellipse is the noise Σ: every arrow, divided by its noise σ, ends on it. Drag a square: where the " +
-        "ellipse is narrow, the noise is large.",
+        "The dashed ellipse is the noise Σ. Divide an arrow by its noise σ: it then ends on this ellipse, at a small " +
+        "circle. Drag a diamond: where the ellipse is narrow, the noise is large.",
       sigma:
-        "Each action has a noise σ of its own. Divided by σ, its arrow ends at the square or at the square’s mirror image. " +
-        "Drag the square: the nearer to the middle, the larger the noise.",
+        "Each action has a noise σ of its own. Divided by σ, its arrow ends at the diamond or at the diamond’s mirror image. " +
+        "Drag the diamond: the nearer to the middle, the larger the noise.",
     },
     set: "Elfving’s set is the smallest convex shape with the ends of all arrows, each divided by its noise, and their mirror images (an action may count with a minus).",
     policy: "The red arrow c is the average of the arrows under the policy. The line along it leaves Elfving’s set at the exit. The corners at the two ends of this edge are the actions to try.",
@@ -119,7 +119,7 @@
   };
   const EXPLORE_KEY = {
     true: {
-      Sigma: "The dashed ellipse is the true noise Σ: every arrow, divided by its noise σ, ends on it.",
+      Sigma: "The dashed ellipse is the true noise Σ. Divide an arrow by its noise σ: it then ends on this ellipse.",
       sigma: "Each action has a noise σ of its own: the small circles are the arrows divided by it.",
     },
     possible:
