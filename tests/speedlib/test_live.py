@@ -348,7 +348,7 @@ def test_the_page_follows_a_growing_log(tmp_path: Path) -> None:
     (tmp_path / "actions.csv").write_text(ACTIONS)
     rows, value = live_log(read_actions(tmp_path / "actions.csv"))
     first = run_page(tmp_path)
-    assert "**Phase 1: 7 rounds are still to be played.**" in first
+    assert "**Phase 1: 7 rounds still to be played.**" in first
     assert "There is no file" in first and "still to try" in first and "Not yet" in first
     (tmp_path / "log.csv").write_text("\n".join(["phase,action,reward", *rows]) + "\n")
     last = run_page(tmp_path)
