@@ -148,7 +148,7 @@ class Advice:
             )
         lines += [f"- {reason.text}" for reason in self.reasons]
         return "\n".join(
-            [*lines, "For the ratio at your own features, run the lines of `command`."]
+            [*lines, "For the ratio at your own features, run the lines that the attribute `command` holds."]
         )
 
 

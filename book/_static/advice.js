@@ -150,10 +150,12 @@ const SpeedAdvice = (() => {
     add("Explore", answer.exploration);
     add("How long", answer.length);
     if (answer.saving) {
-      const of = answer.key === "policy" ? ` (${answer.compared})` : "";
-      add("Error, relative to running the policy",
+      const head = answer.key === "policy"
+        ? `Error of the next best, ${answer.compared}, relative to running the policy`
+        : "Error, relative to running the policy";
+      add(head,
         make("strong", { textContent: range(answer.saving) }), `, median `,
-        `${answer.saving[1].toFixed(2)}${of}. `,
+        `${answer.saving[1].toFixed(2)}. `,
         make("span", { className: "sb-muted", textContent:
           `Relative to the plain average of the policy's rewards: ${range(answer.saving_average)}. ` +
           "Relative to weighted least squares with the true noise: " +

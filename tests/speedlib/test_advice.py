@@ -253,5 +253,5 @@ def test_an_exploration_that_a_pilot_cannot_hold_is_owned_up_to(
     found = advise(*size)
     (pilot,) = re.findall(r"a pilot of ([\d,]+) rounds", found.length)
     assert int(pilot.replace(",", "")) < int(needed.replace(",", ""))
-    assert f"fewer than {needed} rounds, it has not tried all these actions" in found.length
+    assert f"fewer than {needed} rounds, some of these actions have not been tried" in found.length
     assert "First compute the ratio for your own features." in found.reasons[0].text
