@@ -234,15 +234,16 @@ def full_text(row: Mapping[str, Any], parameters: bool = False) -> str:
     >>> full_text({"verdict": "inconclusive", "full": stored})
     'supported, 1.000 [0.990, 1.010]'
     >>> full_text({"verdict": "supported", "full": {**stored, "changed": ["the rule"]}}, True)
-    'supported, 1.000 [0.990, 1.010], with n = 9 (stale: the rule has changed since)'
+    'supported, 1.000 [0.990, 1.010], with the parameter n = 9 (stale: the rule has changed since)'
     """
     stored = row.get("full")
     if not stored:
         return ""
     text = f"{stored['verdict']}, {' '.join(filter(None, rounded_record(stored)))}"
     if parameters:
-        given = stored["parameters"].items()
-        text += ", with " + ", ".join(f"{name} = {as_shown(value)}" for name, value in given)
+        # A record counts all its replications; a parameter may be those of a point.
+        given = [f"{name} = {as_shown(value)}" for name, value in stored["parameters"].items()]
+        text += f", with the parameter{'s' if given[1:] else ''} {', '.join(given)}"
     changed = stored["changed"]
     if not changed:
         return text

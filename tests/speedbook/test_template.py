@@ -128,6 +128,6 @@ def test_a_card_shows_the_result_of_the_long_setting_and_no_other():
     def card(rows):
         return as_page(notebook, NAME, rows).cells[-2].outputs[0].data["text/html"]
 
-    full = "\n<dt>Full</dt><dd>supported, 1.000 [0.990, 1.010], with n = 9</dd>"
+    full = "\n<dt>Full</dt><dd>supported, 1.000 [0.990, 1.010], with the parameter n = 9</dd>"
     assert card({"Prop-1": {"full": stored}}).count(full) == 1
     assert card({"Prop-1": {"full": stored}}).replace(full, "") == card({}) == card(None)

@@ -90,7 +90,7 @@
     if (!seen.settles) {
       return seen.rank < 3 && !seen.agrees
         ? "No Γ helps: this part of the regret stays, however long exploration lasts."
-        : "The formula does not hold here.";
+        : "The formula of this curve does not hold here, so do not read the regret off it.";
     }
     const factor = values.now / values.least;
     const far = factor < 1.005 ? "the least regret" : `${times(factor)} times the least regret`;
