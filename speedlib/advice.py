@@ -147,9 +147,10 @@ class Advice:
                 f"{low:.2f} to {high:.2f}, median {middle:.2f}"
             )
         lines += [f"- {reason.text}" for reason in self.reasons]
-        return "\n".join(
-            [*lines, "For the ratio at your own features, run the lines that the attribute `command` holds."]
+        lines.append(
+            "For the ratio at your own features, run the lines that the attribute `command` holds."
         )
+        return "\n".join(lines)
 
 
 def advise(actions: int, dimension: int, rounds: int, *, noise: str = "unknown") -> Advice:
