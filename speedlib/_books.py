@@ -136,7 +136,7 @@ def warn_if_none(books: Books, *, finished: bool, waiting: bool) -> None:
     owed = int(books.owed.sum())
     if waiting:
         warnings.warn(
-            f"rewards: what follows waits for those that are owed ({owed}), so no try is requested "
+            f"rewards: the experiment waits for those that are owed ({owed}), and requests no try "
             "now; pass them to `tell`, or go on without them by `wait=False`",
             UserWarning,
             stacklevel=3,

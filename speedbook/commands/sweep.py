@@ -24,7 +24,7 @@ from speedbook.paths import find_root, write_atomically
 from speedbook.run.execution import CELL_TIMEOUT, FULL_TIMEOUT, kernel_environment
 from speedbook.run.folder import RUNS, at_defaults
 from speedbook.run.joined import joined_table
-from speedbook.run.listing import FIGURES, delete, may_be_deleted, run_folders
+from speedbook.run.listing import FIGURES, RunFolder, delete, may_be_deleted, run_folders
 from speedbook.run.lock import only_one
 from speedbook.run.loopback import require_loopback
 from speedbook.run.manifest import read_manifest
@@ -202,10 +202,11 @@ def _summary(made: Sweep, options: Options, finished: Finished) -> str:
     jobs = min(options.jobs or PROCESSES, left)
     rounds = math.ceil(left / jobs)
     processes = "1 process" if jobs == 1 else f"{jobs} processes"
-    known = "finished points" if finished else "earlier runs, whose parameters may be others,"
+    known = "finished points" if finished else "earlier runs"
+    others = "" if finished else ", perhaps with other parameters"
     return (
         f"{text}; about {_length(rounds * seconds)} on {processes}, judging by {known} of "
-        f"{duration(seconds)}."
+        f"{duration(seconds)}{others}."
     )
 
 
@@ -295,10 +296,6 @@ def _report(results: SweepResults, reporter: Reporter) -> ExitCode:
     from speedbook.press.sweep_page import TABLE, write_sweep_page
 
     made, failures = results.sweep, results.failures
-    if len(results.finished) == len(made.points):
-        # What a stopped command left is of no use once each of its points has been run.
-        runs = [run for run in run_folders(made.folder) if run.state == "interrupted"]
-        delete([run for run in runs if may_be_deleted(run, made.folder)], made.folder)
     if changed := read_code(at_defaults(made.base.root, made.base.name)).differences(
         made.plan.code
     ):
@@ -306,6 +303,8 @@ def _report(results: SweepResults, reporter: Reporter) -> ExitCode:
     with reporter.busy("Writing the table and the page …"):
         write_atomically(made.folder / TABLE, joined_table(results))
         page = write_sweep_page(results)
+    if len(results.finished) == len(made.points):
+        delete(_superseded(made), made.folder)
     if failures:
         reporter.fail(
             f"{counted(len(failures), 'point')} of {len(made.points):,} failed; the same command "
@@ -313,3 +312,13 @@ def _report(results: SweepResults, reporter: Reporter) -> ExitCode:
         )
     reporter.say(f"The table: {made.folder / TABLE}\nThe page: {page.resolve().as_uri()}")
     return ExitCode.FAILED if failures else ExitCode.WELL
+
+
+def _superseded(made: Sweep) -> list[RunFolder]:
+    """Return what a stopped command left of points of the sweep, which have been run since."""
+    points = [dict(point.request.given) for point in made.points]
+    return [
+        run
+        for run in run_folders(made.folder / made.base.stem)
+        if run.state == "interrupted" and run.changed in points and may_be_deleted(run, made.folder)
+    ]

@@ -122,12 +122,16 @@ def _names_it(name: str, message: str) -> bool:
 
 
 def _shows(value: Value, default: Value, message: str) -> bool:
-    """Return whether a message shows the text that was given, such as the name of a file."""
+    """Return whether a message shows the text that was given, such as the name of a file.
+
+    A text of one or two letters may be there by chance.
+    """
     texts = value if isinstance(value, list) else [value]
     return value != default and any(
-        isinstance(text, str) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", message)
+        isinstance(text, str)
+        and len(text) > 2
+        and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", message)
         for text in texts
-        if text
     )
 
 

@@ -84,6 +84,6 @@ def test_numbers_that_are_not_their_own_are_named(tmp_path: Path) -> None:
     found = read_submissions(tmp_path, {tiny.NAME: tiny.assignment()})
     assert found.notes == {
         ("A", tiny.NAME): ["the numbers are those of the example, Ada Lovelace"],
-        ("B", tiny.NAME): ["names Ben, as does C"],
-        ("C", tiny.NAME): ["names ben, as does B"],
+        ("B", tiny.NAME): ["is for Ben, as is that of C"],
+        ("C", tiny.NAME): ["is for ben, as is that of B"],
     }

@@ -160,7 +160,7 @@ def test_a_correction_of_several_claims_is_printed_once(press):
     assert warnings == ""
     assert "The lemma, mended. One < two." in words(entry(pages["errata"], "lemma-1"))
     again = entry(pages["errata"], "alone")
-    named = "✓ supported The lemma, mended, which stands above, at The lemma lemma-1-corrected"
+    named = "✓ supported The lemma, mended, shown above under The lemma lemma-1-corrected"
     assert named in words(again) and "mended. One" not in words(again)
     assert 'href="#erratum-lemma-1"' in again
 

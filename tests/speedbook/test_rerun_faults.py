@@ -350,6 +350,13 @@ TRACE = "cell 5 (check(table))\n    ----> 1 check(table)\n    ValueError: {}"
             "rounds must grow; got [2, 1] (rounds is 2,1, not its default 1,2; "
             "set another with -p rounds=…)",
         ),
+        (
+            "mine.csv: there is no such file",
+            {"leave_out": ["mine.csv"]},
+            "mine.csv: there is no such file (leave_out is mine.csv, not its default "
+            "barista,machine; set another with -p leave_out=…)",
+        ),
+        ("a machine of x has no name", {"leave_out": ["x"]}, None),
         ("after many rounds nothing came", {}, None),
         ("of no parameter", {}, None),
     ],

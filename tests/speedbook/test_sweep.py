@@ -26,7 +26,6 @@ PARAMETERS = (
     "sizes: list[int] = [1]  # sizes\n"
     "seed: int = 7  # of the run [0 ..]"
 )
-EARLIER = "judging by earlier runs, whose parameters may be others, of"
 #: Says what the notebook computes, also to the tests' stand-in for kernels.
 FORMULA = "n_actions * high_variance"
 
@@ -295,7 +294,10 @@ def test_a_dry_run_shows_points_and_time_and_runs_nothing(swept):
     assert "how long a point takes is unknown" in said
     assert ran(swept) == [] and swept.snapshot() == before
     swept.write(f"_build/cache/{PROP}/key.json", json.dumps({"seconds": 90.0}))
-    assert f"about 3.0 minutes on 2 processes, {EARLIER} 90 seconds" in sweep(*GRID, "--dry-run")
+    assert (
+        "about 3.0 minutes on 2 processes, judging by earlier runs of 90 seconds, perhaps"
+        in sweep(*GRID, "--dry-run")
+    )
     assert "about 90 seconds on 4 processes" in sweep(*GRID, "--dry-run", "--jobs", 9)
     sweep(*GRID)
     said = sweep(*GRID, "--dry-run")
@@ -304,10 +306,35 @@ def test_a_dry_run_shows_points_and_time_and_runs_nothing(swept):
     # Runs of another sweep give the time, too: here a tenth of a second.
     sweep("prop-1", "-p", "n_actions=7")
     said = sweep("prop-1", "-p", "n_actions=8", "--dry-run")
-    assert f"about 1 second on 1 process, {EARLIER} 1 second" in said
+    assert "about 1 second on 1 process, judging by earlier runs of 1 second, perhaps" in said
     sweep("prop-1", "-p", "n_actions=9,13", code=3)
     said = sweep("prop-1", "-p", "n_actions=9,13", "--dry-run")
     assert "judging by finished points of 1 second" in said
+
+
+def left_by_a_stop(swept, number, **given):
+    """Make the folder of a point that was interrupted, as papermill leaves its notebook."""
+    folder = swept.root / "s" / "prop-1" / f"20250101T00000{number}Z-0123abcd-interrupted"
+    text = json.dumps({"metadata": {"papermill": {"parameters": given}}})
+    return swept.write(folder / "prop-1.ipynb", text).parent
+
+
+def test_a_sweep_deletes_what_was_left_of_its_points_once_all_of_them_are_finished(swept):
+    sweep("prop-1", "-p", "n_actions=2,13", "--out", "s", code=3)
+    again = left_by_a_stop(swept, 1, n_actions=2)
+    other = left_by_a_stop(swept, 2, n_actions=3)
+    sweep("prop-1", "-p", "n_actions=2,13", "--out", "s", code=3)
+    assert again.is_dir() and other.is_dir()
+    (swept.root / "s" / "sweep.json").unlink()
+    sweep("prop-1", "-p", "n_actions=2", "--out", "s")
+    assert not again.exists() and other.is_dir()
+
+
+@pytest.mark.parametrize("command", ["rerun", "sweep"])
+def test_a_value_without_its_sign_is_told_how_to_write_it(swept, command):
+    said = CliRunner().invoke(app, [command, "prop-1", "-p", "n_actions", "2"])
+    assert said.exit_code == 2
+    assert "-p: must read name=value, in one argument; got 'n_actions' and '2'" in said.output
 
 
 def test_points_come_from_a_table_too(swept):

@@ -126,7 +126,7 @@ def test_it_waits_for_what_is_owed_unless_it_is_told_not_to() -> None:
     mine = experiment(SPEED.practical(exploration_rounds=48))
     first = mine.ask()
     mine.tell(pull(first - (np.arange(8) == 0), 1))
-    with pytest.warns(UserWarning, match=r"^rewards: what follows waits for .* owed \(1\)"):
+    with pytest.warns(UserWarning, match=r"^rewards: the experiment waits for .* owed \(1\)"):
         assert not mine.ask().any()
     assert not mine.trial.committed
     assert mine.ask(wait=False).sum() == 600 - 48

@@ -160,10 +160,9 @@ def _add(found: Found, path: Path, files: list[File], hand_ins: Mapping[str, Han
             others.append(file.place)
             continue
         matched = True
-        student = MOODLE.sub("", path.name if path.is_dir() else path.stem)
-        if path.suffix == ".ipynb" and not path.is_dir():
-            student = owner(path.stem, hand_ins) or named or path.stem
-        student = _known(found, " ".join(student.split()))
+        student = by_file
+        if path.suffix == ".ipynb" and not path.is_dir() and not owner(path.stem, hand_ins):
+            student = _known(found, " ".join((named or path.stem).split()))
         found.submissions.append(Submission(student, name, file, notebook, named))
     if not matched and not faults:
         held = f"; it holds {', '.join(others)}" if others and path.suffix != ".ipynb" else ""
@@ -253,7 +252,7 @@ def _look_at_names(found: Found, hand_ins: Mapping[str, HandIn]) -> None:
             continue
         others = by_name[folded(each.named), each.hand_in] - {each.student}
         if each.named and others:
-            found.note(each, f"names {each.named}, as does {', '.join(sorted(others))}")
+            found.note(each, f"is for {each.named}, as is that of {', '.join(sorted(others))}")
 
 
 def identifiers(students: list[str]) -> dict[str, str]:

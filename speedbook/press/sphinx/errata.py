@@ -190,7 +190,7 @@ class Errata(SphinxDirective):
             badge(relations.verdicts[name]),
             nodes.Text(" "),
             card_link(self.env, name, row, relations.claims[name].title),
-            nodes.Text(", which stands above, at "),
+            nodes.Text(", shown above under "),
             nodes.emphasis("", "", entry),
             nodes.Text(" "),
             muted(name),
