@@ -85,6 +85,8 @@ class Visit:
         self.page.wait_for_load_state("load")
         # Sphinx loads MathJax only where there is mathematics.
         self.page.evaluate("() => window.MathJax?.startup?.promise")
+        # Whoever leaves a page stops the fonts of its formulas; the layout is what asks for them.
+        self.page.evaluate("() => document.body.offsetHeight && document.fonts.ready.then(() => 0)")
         return self.page
 
 

@@ -72,7 +72,10 @@ def test_the_page_follows_the_reader_and_can_be_switched(scheme: str, visit: Any
     page.locator(".theme-switch-button:visible").first.click()
     other = {"light": "dark", "dark": "light"}[scheme]
     assert page.evaluate("() => document.documentElement.dataset.theme") == other
+    # A file is a process of its own, and what another one stores reaches it a moment later.
     page = window.open("book/notation.html")
+    page.wait_for_function("(mode) => localStorage.getItem('mode') === mode", arg=other)
+    page.reload()
     assert page.evaluate("() => document.documentElement.dataset.theme") == other
     assert window.faults == []
 
